@@ -1,1 +1,14 @@
-//! To be written.
+//! Caddy's configuration as one typed model, every error with its place.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
+
+mod model;
+
+pub use self::model::{
+    Admin, Apps, AutomaticHttps, Automation, AutomationPolicy, CertificateFile, CertificateSelection,
+    Certificates, Config, DoorsHandler, DoorsUpstream, DynamicUpstreams, FlushInterval, Handler, HeaderOps,
+    Headers, HostPort, HostPortError, HttpApp, HttpTransport, HttpVersion, IpRange, IpRangeError, IpSource,
+    Issuer, KeepAlive, LoadBalancing, Log, LogEncoder, LogLevel, LogWriter, Logging, MatcherSet, Protocol,
+    Replacement, Resolver, ResolverAddress, ResponseMatcher, ResponseOps, ReverseProxy, Route, Secret,
+    SelectionPolicy, Server, ServerLogs, StaticResponse, Subroute, TlsApp, TlsConnectionPolicy, TlsMatcher,
+    Transport, Upstream,
+};

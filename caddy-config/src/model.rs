@@ -1,0 +1,135 @@
+//! The typed model: what a configuration says, whichever text it came from.
+//!
+//! The structs follow Caddy's JSON field by field (a Rust name that differs, such as `matchers` for `match`,
+//! says so). They hold only what Doorway understands: a text with anything else never becomes a [`Config`].
+//! Fields are public and freely combined, so a value built by hand may contradict itself; only
+//! [`crate::from_json`] and [`crate::from_caddyfile`] promise a checked one.
+
+mod handler;
+mod http;
+mod logging;
+mod route;
+mod scalar;
+mod tls;
+mod upstream;
+
+use serde::Serialize;
+
+pub use self::handler::{
+    DoorsHandler, DoorsUpstream, Handler, HeaderOps, Headers, Replacement, ResponseMatcher, ResponseOps,
+    StaticResponse, Subroute,
+};
+pub use self::http::{AutomaticHttps, HttpApp, IpSource, Protocol, Server, ServerLogs};
+pub use self::logging::{Log, LogEncoder, LogLevel, LogWriter, Logging};
+pub use self::route::{MatcherSet, Route};
+pub use self::scalar::{HostPort, HostPortError, IpRange, IpRangeError, ResolverAddress, Secret};
+pub use self::tls::{
+    Automation, AutomationPolicy, CertificateFile, CertificateSelection, Certificates, Issuer, TlsApp,
+    TlsConnectionPolicy, TlsMatcher,
+};
+pub use self::upstream::{
+    DynamicUpstreams, FlushInterval, HttpTransport, HttpVersion, KeepAlive, LoadBalancing, Resolver,
+    ReverseProxy, SelectionPolicy, Transport, Upstream,
+};
+
+/// One whole configuration document.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Config {
+    /// The administration endpoint; `None` leaves Caddy's default, `localhost:2019`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub admin: Option<Admin>,
+    /// Loggers beside the default one, and changes to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logging: Option<Logging>,
+    /// What runs.
+    #[serde(skip_serializing_if = "Apps::is_empty")]
+    pub apps: Apps,
+}
+
+/// The administration endpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Admin {
+    /// No endpoint at all.
+    #[serde(skip_serializing_if = "is_false")]
+    pub disabled: bool,
+    /// `host:port` or `unix//path[|mode]`; `None` is `localhost:2019`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listen: Option<String>,
+    /// Whether a request must carry an allowed `Origin`.
+    #[serde(skip_serializing_if = "is_false")]
+    pub enforce_origin: bool,
+    /// Origins that may use the endpoint; empty means those that follow from `listen`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<String>,
+}
+
+/// The applications of a document.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Apps {
+    /// The HTTP servers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http: Option<HttpApp>,
+    /// Certificates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsApp>,
+}
+
+// === impl Config ===
+
+impl Config {
+    /// The document as one line of Caddy JSON.
+    ///
+    /// The text is what `caddy adapt` prints for the same model: absent and empty fields are left out,
+    /// durations are nanoseconds, and `<`, `>` and `&` are written as `\u003c` and so on. It carries the
+    /// secrets in clear: it is configuration, not something to log.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        escape_html(
+            &serde_json::to_string(self).expect("the model has string keys and no fallible serialiser"),
+        )
+    }
+
+    /// [`Config::to_json`] over several lines, indented by tabs, with a line feed at the end.
+    #[must_use]
+    pub fn to_json_pretty(&self) -> String {
+        let mut bytes = Vec::new();
+        let formatter = serde_json::ser::PrettyFormatter::with_indent(b"\t");
+        let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
+        self.serialize(&mut serializer)
+            .expect("writing to memory, with string keys and no fallible serialiser");
+        let mut text = escape_html(&String::from_utf8(bytes).expect("serde_json writes UTF-8"));
+        text.push('\n');
+        text
+    }
+}
+
+// === impl Apps ===
+
+impl Apps {
+    /// Whether nothing is configured to run.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.http.is_none() && self.tls.is_none()
+    }
+}
+
+/// Writes the characters that Caddy's encoder escapes the way it does. In JSON they occur only inside strings.
+fn escape_html(json: &str) -> String {
+    json.replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029")
+}
+
+/// For `skip_serializing_if`, which passes a reference.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+#[cfg(test)]
+mod tests;

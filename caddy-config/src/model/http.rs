@@ -1,0 +1,153 @@
+//! The HTTP application: servers, what they listen on, and their limits.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde::{Serialize, Serializer};
+
+use super::{HostPort, IpRange, Route, TlsConnectionPolicy, is_false};
+
+/// `apps.http`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct HttpApp {
+    /// The port that plain HTTP is known by; `None` is 80. It decides which servers get TLS and redirects by
+    /// themselves, not what is listened on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http_port: Option<u16>,
+    /// The port that HTTPS is known by; `None` is 443.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub https_port: Option<u16>,
+    /// How long a stop waits for requests in flight; nanoseconds in JSON. `None` and zero are no bound in Caddy.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
+    pub grace_period: Option<Duration>,
+    /// The servers by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub servers: BTreeMap<String, Server>,
+}
+
+/// One server: a set of listeners with one list of routes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Server {
+    /// Where it listens; an empty host is every interface.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub listen: Vec<HostPort>,
+    /// Limit for reading one request's body; `None` is no limit.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
+    pub read_timeout: Option<Duration>,
+    /// Limit for reading a request's head; `None` is one minute.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
+    pub read_header_timeout: Option<Duration>,
+    /// Limit for writing one response; `None` is no limit.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
+    pub write_timeout: Option<Duration>,
+    /// How long a kept-alive connection may wait for its next request; `None` is five minutes.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
+    pub idle_timeout: Option<Duration>,
+    /// Limit of a request's head in bytes; `None` is the server's own default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_header_bytes: Option<u64>,
+    /// Tried in order, see [`Route`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<Route>,
+    /// How connections are encrypted. `None`: only as automatic HTTPS decides. `Some` makes every listener of
+    /// the server a TLS one; the first policy that matches the handshake is used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls_connection_policies: Option<Vec<TlsConnectionPolicy>>,
+    /// What of automatic HTTPS is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub automatic_https: Option<AutomaticHttps>,
+    /// Peers whose forwarding headers are believed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trusted_proxies: Option<IpSource>,
+    /// Fields that carry the client's address, in order; empty means `X-Forwarded-For`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub client_ip_headers: Vec<String>,
+    /// `true` (1 in JSON): the client is the rightmost address that no trusted proxy has; `false` (0): the
+    /// leftmost valid one, which the client controls.
+    #[serde(skip_serializing_if = "is_false", serialize_with = "zero_or_one")]
+    pub trusted_proxies_strict: bool,
+    /// Which sites are logged to which logger; `None` is no access log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logs: Option<ServerLogs>,
+    /// HTTP versions on offer; empty means HTTP/1.1, HTTP/2 and HTTP/3.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub protocols: Vec<Protocol>,
+}
+
+/// What of automatic HTTPS is off.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct AutomaticHttps {
+    /// All of it: no certificates, no redirects, no TLS unless a policy says so.
+    #[serde(skip_serializing_if = "is_false")]
+    pub disable: bool,
+    /// No redirects from HTTP.
+    #[serde(skip_serializing_if = "is_false")]
+    pub disable_redirects: bool,
+    /// No certificates are obtained.
+    #[serde(skip_serializing_if = "is_false")]
+    pub disable_certificates: bool,
+    /// Hosts that get neither certificates nor redirects.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skip: Vec<String>,
+}
+
+/// Where a list of addresses comes from; `source` in JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "source", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum IpSource {
+    /// Written in the configuration.
+    Static {
+        /// Networks and single addresses.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        ranges: Vec<IpRange>,
+    },
+}
+
+/// An HTTP version that a server offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Protocol {
+    /// HTTP/1.1 (and 1.0).
+    H1,
+    /// HTTP/2 over TLS.
+    H2,
+    /// HTTP/2 without TLS, by prior knowledge.
+    H2c,
+    /// HTTP/3.
+    H3,
+}
+
+/// Which requests of a server are logged, and to which logger.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ServerLogs {
+    /// The logger of requests that no entry of `logger_names` names; `None` is the default logger.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_logger_name: Option<String>,
+    /// Host (one left-most `*` label allowed) to loggers; the empty name is the default logger.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub logger_names: BTreeMap<String, Vec<String>>,
+    /// Hosts whose requests are not logged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skip_hosts: Vec<String>,
+    /// Whether requests to hosts without an entry in `logger_names` are not logged.
+    #[serde(skip_serializing_if = "is_false")]
+    pub skip_unmapped_hosts: bool,
+}
+
+/// Durations are integers of nanoseconds, as Caddy prints them.
+pub(super) fn nanos<S: Serializer>(value: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(duration) => serializer.serialize_u64(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)),
+        None => serializer.serialize_none(),
+    }
+}
+
+/// A switch that Caddy spells as a number.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+fn zero_or_one<S: Serializer>(value: &bool, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u8(u8::from(*value))
+}
