@@ -1,0 +1,10 @@
+//! What the tests stand on: raw clients, scripted origins, a Doors-like pod, a DNS server and a running proxy.
+
+pub(crate) mod browser;
+pub(crate) mod h2_client;
+pub(crate) mod message;
+pub(crate) mod origin;
+pub(crate) mod pod;
+pub(crate) mod tls;
+pub(crate) mod wait;
+pub(crate) mod wire;
