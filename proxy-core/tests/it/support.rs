@@ -1,6 +1,7 @@
 //! What the tests stand on: raw clients, scripted origins, a Doors-like pod, a DNS server and a running proxy.
 
 pub(crate) mod browser;
+pub(crate) mod dns;
 pub(crate) mod h2_client;
 pub(crate) mod message;
 pub(crate) mod origin;
