@@ -1,1 +1,4 @@
 //! To be written.
+
+#[allow(dead_code, unused_imports, reason = "its users come next")]
+mod upstream;

@@ -1,0 +1,3 @@
+//! Where requests go: names to addresses.
+
+pub(crate) mod resolve;

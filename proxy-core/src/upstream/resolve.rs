@@ -1,0 +1,71 @@
+//! Names to addresses, off the request path.
+//!
+//! A [`ResolverSet`] holds one [`Name`] for each host in use. Its [`run`](ResolverSet::run) looks each up again when the
+//! record's TTL is over and publishes the [`Answer`]; a request only reads the current one. A failed look-up keeps the
+//! last good addresses. Nobody has to be told of a change: whoever holds something for an address compares
+//! [`Answer::generation`] and asks [`Answer::contains`].
+
+mod answer;
+mod dns;
+mod name;
+mod set;
+mod system;
+
+use std::time::Duration;
+
+pub(crate) use answer::{Answer, LookupError, State};
+pub(crate) use name::Name;
+pub(crate) use set::ResolverSet;
+
+/// The wait after the first failed look-up; it doubles with each further one.
+const BACKOFF_START: Duration = Duration::from_secs(1);
+
+/// How often names are looked up.
+///
+/// # Defaults
+/// `floor` 1 s, `ceiling` 30 s, `timeout` 5 s.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct ResolveSettings {
+    floor: Duration,
+    ceiling: Duration,
+    timeout: Duration,
+}
+
+// === impl ResolveSettings ===
+
+impl ResolveSettings {
+    /// The shortest time between two look-ups of a name, whatever its TTL and however many connections fail. Zero
+    /// counts as 10 ms, since a loop without a pause helps nobody.
+    pub(crate) fn with_floor(mut self, floor: Duration) -> Self {
+        self.floor = floor.max(Duration::from_millis(10));
+        self.ceiling = self.ceiling.max(self.floor);
+        self
+    }
+
+    /// The longest time between two look-ups of a name; at least the floor. Failures may add a quarter.
+    pub(crate) fn with_ceiling(mut self, ceiling: Duration) -> Self {
+        self.ceiling = ceiling.max(self.floor);
+        self
+    }
+
+    /// The time that one look-up may take, with all its name servers and search domains.
+    pub(crate) fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+}
+
+impl Default for ResolveSettings {
+    fn default() -> Self {
+        Self {
+            floor: Duration::from_secs(1),
+            ceiling: Duration::from_secs(30),
+            timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "../../tests/it/support/dns.rs"]
+#[allow(dead_code, reason = "made for the integration tests, which use all of it")]
+mod test_server;
