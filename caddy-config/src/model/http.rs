@@ -135,6 +135,20 @@ pub struct ServerLogs {
     pub skip_unmapped_hosts: bool,
 }
 
+// === impl Protocol ===
+
+impl Protocol {
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "h1" => Some(Self::H1),
+            "h2" => Some(Self::H2),
+            "h2c" => Some(Self::H2c),
+            "h3" => Some(Self::H3),
+            _ => None,
+        }
+    }
+}
+
 /// Durations are integers of nanoseconds, as Caddy prints them.
 pub(super) fn nanos<S: Serializer>(value: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
     match value {

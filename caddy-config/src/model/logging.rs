@@ -76,3 +76,18 @@ pub enum LogLevel {
     /// Something failed.
     Error,
 }
+
+// === impl LogLevel ===
+
+impl LogLevel {
+    /// Case does not matter.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name.to_ascii_uppercase().as_str() {
+            "DEBUG" => Some(Self::Debug),
+            "INFO" => Some(Self::Info),
+            "WARN" => Some(Self::Warn),
+            "ERROR" => Some(Self::Error),
+            _ => None,
+        }
+    }
+}

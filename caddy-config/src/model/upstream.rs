@@ -138,6 +138,19 @@ pub enum HttpVersion {
     H2c,
 }
 
+// === impl HttpVersion ===
+
+impl HttpVersion {
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "1.1" => Some(Self::Http11),
+            "2" => Some(Self::Http2),
+            "h2c" => Some(Self::H2c),
+            _ => None,
+        }
+    }
+}
+
 // === impl FlushInterval ===
 
 impl Serialize for FlushInterval {

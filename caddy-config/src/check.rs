@@ -1,0 +1,121 @@
+//! Rules about single values that both surfaces share.
+
+use crate::template::Template;
+
+/// A field name of HTTP: one word without delimiters.
+pub(crate) fn field_name(name: &str) -> Result<(), &'static str> {
+    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    if name.contains('{') {
+        return Err("placeholders in field names are not supported yet");
+    }
+    if !name.is_empty() && name.bytes().all(token) {
+        Ok(())
+    } else {
+        Err("this is not the name of a header field")
+    }
+}
+
+/// A field value of HTTP, with placeholders.
+pub(crate) fn field_value(value: &str) -> Result<(), String> {
+    if value.chars().any(|c| c.is_ascii_control() && c != '\t') {
+        return Err("a line break or control character in a header field".to_owned());
+    }
+    template(value)
+}
+
+/// Text with placeholders, all of them supported.
+pub(crate) fn template(text: &str) -> Result<(), String> {
+    text.parse::<Template>()
+        .map(drop)
+        .map_err(|error| error.to_string())
+}
+
+/// The syntax of a regular expression.
+pub(crate) fn regex(pattern: &str) -> Result<(), String> {
+    let parsed = regex_syntax::ast::parse::ParserBuilder::new()
+        .nest_limit(50)
+        .build()
+        .parse(pattern);
+    parsed
+        .map(drop)
+        .map_err(|error| format!("this regular expression is wrong: {}", error.kind()))
+}
+
+/// A host name or IP address, without brackets and without a port.
+pub(crate) fn host(host: &str) -> Result<(), &'static str> {
+    let word = |b: u8| b.is_ascii_alphanumeric() || b"-._".contains(&b);
+    let name = !host.is_empty() && host.len() <= 253 && host.bytes().all(word);
+    if name || host.parse::<std::net::IpAddr>().is_ok() {
+        Ok(())
+    } else {
+        Err("this is not a host name or an IP address")
+    }
+}
+
+/// A status that ends a response; 1xx do not.
+pub(crate) fn final_status(status: u64) -> Option<u16> {
+    u16::try_from(status)
+        .ok()
+        .filter(|status| (200..=999).contains(status))
+}
+
+/// A name the way header fields are usually written, as Caddy stores it: `x-a` becomes `X-A`.
+pub(crate) fn canonical_field(name: &str) -> String {
+    let mut upper = true;
+    let cased = name.chars().map(|c| {
+        let cased = if upper {
+            c.to_ascii_uppercase()
+        } else {
+            c.to_ascii_lowercase()
+        };
+        upper = c == '-';
+        cased
+    });
+    cased.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{canonical_field, field_name, field_value, host, regex};
+
+    #[test]
+    fn field_names_are_tokens() {
+        assert!(field_name("X-A_b.c").is_ok());
+        for name in ["", "X A", "X:", "X\n", "{http.request.host}", "\u{e9}"] {
+            assert!(field_name(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn field_values_have_no_line_breaks() {
+        assert!(field_value("a\tb {http.request.host} \u{e9}").is_ok());
+        assert!(field_value("a\r\nSet-Cookie: b").is_err());
+        assert!(field_value("{http.request.uuid}").is_err());
+    }
+
+    #[test]
+    fn hosts_are_names_or_addresses() {
+        for name in ["a", "svc.ns.svc.cluster.local", "10.0.0.1", "::1", "my_pod"] {
+            assert!(host(name).is_ok(), "{name}");
+        }
+        for name in ["", "a b", "a:80", "http://a", "[::1]", "{env.X}"] {
+            assert!(host(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn field_names_are_stored_in_their_usual_form() {
+        assert_eq!(canonical_field("x-foo-BAR"), "X-Foo-Bar");
+        assert_eq!(canonical_field("ETag"), "Etag");
+    }
+
+    #[test]
+    fn a_wrong_expression_says_what_is_wrong() {
+        assert!(regex("^/a(b|c)$").is_ok());
+        assert_eq!(
+            regex("(a").unwrap_err(),
+            "this regular expression is wrong: unclosed group"
+        );
+        assert!(regex(&"(".repeat(10_000)).is_err());
+    }
+}

@@ -1,0 +1,84 @@
+//! Caddy JSON -> the model.
+//!
+//! Hand-written decoding instead of a derived one, so that every finding has its line and column, all of them are
+//! reported at once, and fields that Doorway does not know are never passed over.
+
+mod decode;
+mod handler;
+mod headers;
+mod http;
+mod logging;
+mod reader;
+mod route;
+mod scalar;
+mod tls;
+mod upstream;
+
+use self::{
+    decode::{Cx, Object},
+    reader::Node,
+};
+use crate::{
+    diagnostic::Diagnostics,
+    model::{Admin, Apps, Config},
+    source::{MAX_TEXT, Report, Source, Span},
+};
+
+/// Reads a document of Caddy JSON. `file_name` is only for findings.
+///
+/// # Errors
+///
+/// All that is wrong with it: no JSON, a key that occurs twice, a field that Doorway does not know, a value of the
+/// wrong type or out of range, a `doors_handler` that lacks something.
+pub fn from_json(file_name: &str, text: &str) -> Result<Config, Diagnostics> {
+    let source = Source::new(file_name, text);
+    let mut report = Report::default();
+    let config = if text.len() > MAX_TEXT {
+        report.error(
+            Span::new(0, 1),
+            format!("the text is longer than {MAX_TEXT} bytes"),
+            None,
+        );
+        Config::default()
+    } else {
+        let node = reader::read(text, &mut report);
+        node.and_then(|node| document(&node, &mut Cx::new(&mut report)))
+            .unwrap_or_default()
+    };
+    report.finish(config, &source).map(|(config, _)| config)
+}
+
+fn document<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Config> {
+    let mut object = Object::open(node, cx)?;
+    let config = Config {
+        admin: object.get("admin", cx, admin),
+        logging: object.get("logging", cx, logging::logging),
+        apps: object.get("apps", cx, apps).unwrap_or_default(),
+    };
+    object.finish(cx);
+    Some(config)
+}
+
+fn admin<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Admin> {
+    let mut object = Object::open(node, cx)?;
+    let admin = Admin {
+        disabled: object.flag("disabled", cx),
+        listen: object
+            .get("listen", cx, |node, cx| cx.string(node))
+            .filter(|listen| !listen.is_empty()),
+        enforce_origin: object.flag("enforce_origin", cx),
+        origins: object.strings("origins", cx),
+    };
+    object.finish(cx);
+    Some(admin)
+}
+
+fn apps<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Apps> {
+    let mut object = Object::open(node, cx)?;
+    let apps = Apps {
+        http: object.get("http", cx, http::app),
+        tls: object.get("tls", cx, tls::app),
+    };
+    object.finish(cx);
+    Some(apps)
+}

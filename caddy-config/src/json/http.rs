@@ -1,0 +1,127 @@
+//! `apps.http` and its servers.
+
+use super::{
+    decode::{Cx, Object},
+    reader::{Node, Value},
+    route::route,
+    scalar::{default_port, duration, ip_range, listen},
+    tls::connection_policy,
+};
+use crate::{
+    check,
+    model::{AutomaticHttps, HttpApp, IpSource, Protocol, Server, ServerLogs},
+};
+
+pub(super) fn app<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<HttpApp> {
+    let mut object = Object::open(node, cx)?;
+    let app = HttpApp {
+        http_port: object.get("http_port", cx, default_port),
+        https_port: object.get("https_port", cx, default_port),
+        grace_period: object.get("grace_period", cx, duration),
+        servers: object
+            .get("servers", cx, |node, cx| cx.map(node, server))
+            .unwrap_or_default(),
+    };
+    object.finish(cx);
+    Some(app)
+}
+
+fn server<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Server> {
+    let mut object = Object::open(node, cx)?;
+    let server = Server {
+        listen: object.list("listen", cx, listen),
+        read_timeout: object.get("read_timeout", cx, duration),
+        read_header_timeout: object.get("read_header_timeout", cx, duration),
+        write_timeout: object.get("write_timeout", cx, duration),
+        idle_timeout: object.get("idle_timeout", cx, duration),
+        max_header_bytes: object.get("max_header_bytes", cx, |node, cx| {
+            cx.number(node, u64::from(u32::MAX)).filter(|bytes| *bytes != 0)
+        }),
+        routes: object.list("routes", cx, route),
+        tls_connection_policies: object.get("tls_connection_policies", cx, |node, cx| {
+            cx.list(node, connection_policy)
+        }),
+        automatic_https: object.get("automatic_https", cx, automatic_https),
+        trusted_proxies: object.get("trusted_proxies", cx, ip_source),
+        client_ip_headers: object.list("client_ip_headers", cx, field_name),
+        trusted_proxies_strict: object
+            .get("trusted_proxies_strict", cx, zero_or_one)
+            .unwrap_or_default(),
+        logs: object.get("logs", cx, server_logs),
+        protocols: object.list("protocols", cx, protocol),
+    };
+    cx.close_doors();
+    object.finish(cx);
+    Some(server)
+}
+
+fn automatic_https<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<AutomaticHttps> {
+    let mut object = Object::open(node, cx)?;
+    let automatic = AutomaticHttps {
+        disable: object.flag("disable", cx),
+        disable_redirects: object.flag("disable_redirects", cx),
+        disable_certificates: object.flag("disable_certificates", cx),
+        skip: object.strings("skip", cx),
+    };
+    object.finish(cx);
+    Some(automatic)
+}
+
+fn ip_source<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<IpSource> {
+    let mut object = Object::open(node, cx)?;
+    let kind = object.node("source");
+    let source = object.require("source", cx, |node, cx| cx.string(node))?;
+    if source != "static" {
+        let span = kind.map_or_else(|| object.span(), |node| node.span);
+        cx.error(
+            span,
+            "unknown or unsupported source of addresses",
+            "supported here: static".to_owned(),
+        );
+        return None;
+    }
+    let ranges = object.list("ranges", cx, ip_range);
+    object.finish(cx);
+    Some(IpSource::Static { ranges })
+}
+
+fn server_logs<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<ServerLogs> {
+    let mut object = Object::open(node, cx)?;
+    let logs = ServerLogs {
+        default_logger_name: object
+            .get("default_logger_name", cx, |node, cx| cx.string(node))
+            .filter(|name| !name.is_empty()),
+        logger_names: object
+            .get("logger_names", cx, |node, cx| cx.map(node, one_or_more_strings))
+            .unwrap_or_default(),
+        skip_hosts: object.strings("skip_hosts", cx),
+        skip_unmapped_hosts: object.flag("skip_unmapped_hosts", cx),
+    };
+    object.finish(cx);
+    Some(logs)
+}
+
+fn one_or_more_strings<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Vec<String>> {
+    match &node.value {
+        Value::String(text) => Some(vec![text.clone()]),
+        _ => cx.list(node, |node, cx| cx.string(node)),
+    }
+}
+
+fn protocol<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Protocol> {
+    let name = cx.string(node)?;
+    cx.check(
+        node,
+        Protocol::named(&name).ok_or("expected \"h1\", \"h2\", \"h2c\" or \"h3\""),
+    )
+}
+
+fn field_name<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<String> {
+    let name = cx.string(node)?;
+    cx.check(node, check::field_name(&name))?;
+    Some(name)
+}
+
+fn zero_or_one<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<bool> {
+    cx.number(node, 1).map(|number| number == 1)
+}

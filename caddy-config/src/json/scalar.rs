@@ -1,0 +1,100 @@
+//! Single values with a form of their own.
+
+use std::time::Duration;
+
+use super::{
+    decode::Cx,
+    reader::{Node, Value},
+};
+use crate::{
+    model::{HostPort, HostPortError, IpRange, ResolverAddress},
+    units,
+};
+
+/// Nanoseconds, or a string such as `"10s"`. Zero is the default everywhere, so it is `None`.
+pub(super) fn duration<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Duration> {
+    let duration = match &node.value {
+        Value::Number(text) => text.parse::<u64>().ok().map(Duration::from_nanos).filter(fits),
+        Value::String(text) => units::duration(text),
+        _ => return cx.wrong_type(node, "a duration"),
+    };
+    if duration.is_none() {
+        let help = "write nanoseconds as a whole number, or a string such as \"10s\"".to_owned();
+        cx.error(node.span, "this is not a duration", help);
+    }
+    duration.filter(|duration| !duration.is_zero())
+}
+
+/// Caddy's own type ends where a signed 64-bit number does.
+fn fits(duration: &Duration) -> bool {
+    i64::try_from(duration.as_nanos()).is_ok()
+}
+
+/// A port that something can be reached at.
+pub(super) fn port<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<u16> {
+    let number = cx.number(node, u64::from(u16::MAX))?;
+    let port = u16::try_from(number).ok().filter(|port| *port != 0);
+    if port.is_none() {
+        cx.error(node.span, "expected a port from 1 to 65535", None);
+    }
+    port
+}
+
+/// A port where zero stands for the default.
+pub(super) fn default_port<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<u16> {
+    let number = cx.number(node, u64::from(u16::MAX))?;
+    u16::try_from(number).ok().filter(|port| *port != 0)
+}
+
+/// Where a server listens; Caddy's network prefix `tcp/` may stand before it.
+pub(super) fn listen<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<HostPort> {
+    let text = cx.string(node)?;
+    address(node, &text, text.strip_prefix("tcp/").unwrap_or(&text), cx)
+}
+
+/// Where an upstream is reached.
+pub(super) fn dial<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<HostPort> {
+    let address = listen(node, cx)?;
+    if address.port() == 0 {
+        cx.error(node.span, "expected a port from 1 to 65535", None);
+        return None;
+    }
+    Some(address)
+}
+
+pub(super) fn resolver<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<ResolverAddress> {
+    let text = cx.string(node)?;
+    let plain = text.strip_prefix("udp/").unwrap_or(&text);
+    let message = "expected the IP address of a DNS server, such as 10.0.0.53 or 10.0.0.53:5353";
+    cx.check(node, plain.parse().map_err(|_: HostPortError| message))
+}
+
+pub(super) fn ip_range<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<IpRange> {
+    let text = cx.string(node)?;
+    cx.check(
+        node,
+        text.parse()
+            .map_err(|error: crate::IpRangeError| error.to_string()),
+    )
+}
+
+fn address<'n>(node: &'n Node, text: &str, plain: &str, cx: &mut Cx<'n, '_>) -> Option<HostPort> {
+    plain
+        .parse()
+        .map_err(|error: HostPortError| cx.error(node.span, error.to_string(), address_help(text)))
+        .ok()
+}
+
+/// What to do about an address that is none.
+fn address_help(text: &str) -> String {
+    let help = if text.starts_with("unix") || text.starts_with("fd") {
+        "unix sockets and inherited descriptors are not supported yet; use host:port"
+    } else if text.contains('{') {
+        "placeholders in addresses are not supported yet; use host:port"
+    } else if text.contains("://") {
+        "write host:port, without a scheme"
+    } else {
+        "write host:port, such as 127.0.0.1:8080 or [::1]:8080; port ranges are not supported yet"
+    };
+    help.to_owned()
+}

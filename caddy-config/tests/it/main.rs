@@ -1,0 +1,4 @@
+//! Tests of the public interface.
+
+#[cfg(test)]
+mod json;
