@@ -120,3 +120,21 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], KeyError> {
     getrandom::fill(&mut bytes).map_err(|_| KeyError::Randomness)?;
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use aes::{Aes128, Aes192, Aes256};
+    use aes_gcm::AesGcm;
+    use zeroize::ZeroizeOnDrop;
+
+    use super::U12;
+
+    #[test]
+    fn every_kind_of_key_is_wiped_when_it_is_dropped() {
+        // The proof is that this compiles: the cipher promises it for itself and for its hash.
+        fn wiped<T: ZeroizeOnDrop>() {}
+        wiped::<AesGcm<Aes128, U12>>();
+        wiped::<AesGcm<Aes192, U12>>();
+        wiped::<AesGcm<Aes256, U12>>();
+    }
+}

@@ -39,12 +39,22 @@
 //!   (AES-NI, VAES and PCLMULQDQ on x86, the cryptographic extensions on ARM) are found at run time and used; without
 //!   them a constant-time software form takes over.
 
-#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
+#![cfg_attr(
+    not(any(test, fuzzing)),
+    deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)
+)]
 
 mod cipher;
 mod error;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod key;
 
 pub use cipher::{MAX_TOKEN_LEN, TokenCipher};
 pub use error::{DecodeError, KeyError};
 pub use key::generate_secret;
+
+/// The README's snippets are tests, too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
