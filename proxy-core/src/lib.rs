@@ -1,4 +1,6 @@
 //! To be written.
 
 #[allow(dead_code, unused_imports, reason = "its users come next")]
+mod tls;
+#[allow(dead_code, unused_imports, reason = "its users come next")]
 mod upstream;

@@ -1,0 +1,65 @@
+//! Certificates and the TLS side of listeners.
+//!
+//! [`Certificates`] lives as long as the process: it holds the internal authority, the leaves that it made and the keys
+//! of session tickets, so that a reload neither makes new certificates nor ends resumption. For each listener,
+//! [`Certificates::server_config`] turns the sites into one rustls configuration.
+
+mod config;
+mod files;
+mod internal_ca;
+mod name;
+mod resolver;
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+pub(crate) use config::Certificates;
+pub(crate) use files::FileError;
+pub(crate) use internal_ca::CaError;
+pub(crate) use name::NameError;
+
+/// One site of a listener, as far as TLS is concerned.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct TlsSite {
+    /// Host names, `*.` wildcards for one label, and addresses. Without any, the site takes every connection that no
+    /// other site of the listener has a certificate for.
+    pub(crate) names: Vec<String>,
+    /// Where its certificate comes from.
+    pub(crate) source: CertSource,
+}
+
+/// Where a certificate comes from.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum CertSource {
+    /// A PEM file with the certificate and those that lead from it to the root, and one with its private key.
+    Files {
+        /// The certificate first, then the intermediate ones.
+        certificate: PathBuf,
+        /// PKCS #8, PKCS #1 or SEC 1, not encrypted. It may be the same file.
+        key: PathBuf,
+    },
+    /// Made here and signed by the internal authority, one for each name of the site.
+    Internal,
+}
+
+/// Why a listener's TLS configuration cannot be made.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub(crate) enum TlsError {
+    /// A certificate or key file.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The internal authority.
+    #[error(transparent)]
+    Authority(#[from] CaError),
+    /// A site name that no certificate can be made or chosen for.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// A site without names that should get an internal certificate.
+    #[error("an internal certificate needs a name: give the site a host name or an address")]
+    NoName,
+    /// The cryptographic library refused.
+    #[error("the TLS library refused: {0}")]
+    Library(#[from] rustls::Error),
+}
