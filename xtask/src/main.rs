@@ -1,3 +1,75 @@
-//! To be written.
+//! The project's own tasks, run as `cargo xtask <task>`.
+//!
+//! `ci` is everything a change must pass; `tidy`, `test`, `fuzz` and `bench` are its parts and its relatives.
 
-fn main() {}
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a tool for the terminal speaks through it"
+)]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a tool reads its environment, measures time and waits for processes"
+)]
+
+mod bench;
+mod ci;
+mod fuzz;
+mod metadata;
+mod process;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", about = "The tasks of the Doorway workspace")]
+struct Args {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Everything that a change must pass, in order of cost; stops at the first failure.
+    Ci,
+    /// Checks what compilers do not: crate and module edges, sizes, licences, debris.
+    Tidy,
+    /// The whole test suite, and what this machine could not run.
+    Test,
+    /// Runs the fuzz targets for a while each.
+    Fuzz(fuzz::Options),
+    /// Doorway beside nginx, HAProxy and Caddy: CPU per request, latency, memory.
+    Bench(bench::Options),
+    /// The server that the bench puts behind the proxies.
+    #[command(hide = true)]
+    Origin,
+    /// Holds many idle connections open.
+    #[command(hide = true)]
+    Idle(bench::idle::ClientOptions),
+}
+
+fn main() -> ExitCode {
+    match run(Args::parse().task) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<ExitCode> {
+    match task {
+        Task::Ci => ci::run(),
+        Task::Tidy => tidy::run(),
+        Task::Test => test::run(),
+        Task::Fuzz(options) => fuzz::run(&options),
+        Task::Bench(options) => bench::run(&options),
+        Task::Origin => bench::origin::serve(),
+        Task::Idle(options) => bench::idle::client(&options),
+    }
+}

@@ -1,0 +1,290 @@
+//! The proxies: how each is found, configured alike, started and asked whether it works.
+
+mod config;
+
+use std::fmt;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::has;
+use super::launch::{Lane, Running, pinned};
+use super::origin::Origin;
+use crate::process::find;
+
+/// Connections that a proxy is set up for when it is under load.
+pub(crate) const FEW: u32 = 4096;
+
+/// The same for the idle workload.
+pub(crate) const MANY: u32 = 16_384;
+
+/// A proxy under test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Proxy {
+    /// This project.
+    Doorway,
+    /// Of the distribution.
+    Nginx,
+    /// Of the distribution.
+    Haproxy,
+    /// On the path, or where `.ci/run` puts it.
+    Caddy,
+}
+
+/// What all runs share.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// For configurations and logs.
+    pub(crate) directory: PathBuf,
+    /// The CPUs.
+    pub(crate) lane: Lane,
+    origin: u16,
+    certificate: Option<Certificate>,
+}
+
+/// A certificate for `localhost` and its key, in files.
+#[derive(Debug)]
+struct Certificate {
+    chain: PathBuf,
+    key: PathBuf,
+    /// Both in one file, for HAProxy.
+    both: PathBuf,
+}
+
+/// Where a proxy listens, on 127.0.0.1.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ports {
+    /// HTTP.
+    pub(crate) plain: u16,
+    /// HTTPS, if there is a certificate.
+    pub(crate) tls: Option<u16>,
+    /// The site of a Doors app.
+    pub(crate) doors: Option<u16>,
+}
+
+/// A proxy that is installed here.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    /// Which.
+    pub(crate) proxy: Proxy,
+    /// As it says itself.
+    pub(crate) version: String,
+    program: PathBuf,
+}
+
+/// A proxy that runs.
+#[derive(Debug)]
+pub(crate) struct Server {
+    /// Which.
+    pub(crate) proxy: Proxy,
+    /// Where.
+    pub(crate) ports: Ports,
+    running: Running,
+}
+
+// === impl Proxy ===
+
+impl Proxy {
+    /// In the order of the table.
+    pub(crate) const ALL: [Self; 4] = [Self::Doorway, Self::Nginx, Self::Haproxy, Self::Caddy];
+
+    /// As in `bench.json`.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Doorway => "doorway",
+            Self::Nginx => "nginx",
+            Self::Haproxy => "haproxy",
+            Self::Caddy => "caddy",
+        }
+    }
+}
+
+impl fmt::Display for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+// === impl Place ===
+
+impl Place {
+    /// Makes the certificate, if `openssl` is there.
+    pub(crate) fn new(directory: &Path, lane: Lane, origin: &Origin) -> Result<Self> {
+        let certificate = if has("openssl") {
+            Some(Certificate::make(directory)?)
+        } else {
+            None
+        };
+        Ok(Self {
+            directory: directory.to_owned(),
+            lane,
+            origin: origin.port,
+            certificate,
+        })
+    }
+
+    /// Whether the TLS workloads can run.
+    pub(crate) fn has_certificate(&self) -> bool {
+        self.certificate.is_some()
+    }
+}
+
+// === impl Certificate ===
+
+impl Certificate {
+    fn make(directory: &Path) -> Result<Self> {
+        let file = |name: &str| directory.join(name);
+        let made = Self {
+            chain: file("cert.pem"),
+            key: file("key.pem"),
+            both: file("both.pem"),
+        };
+        let mut command = Command::new("openssl");
+        command.args("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2".split(' '));
+        command.args([
+            "-subj",
+            "/CN=localhost",
+            "-addext",
+            "subjectAltName=DNS:localhost,IP:127.0.0.1",
+        ]);
+        command
+            .arg("-keyout")
+            .arg(&made.key)
+            .arg("-out")
+            .arg(&made.chain)
+            .stdin(Stdio::null());
+        let output = command.output().context("cannot run openssl")?;
+        ensure!(
+            output.status.success(),
+            "openssl: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        fs::write(
+            &made.both,
+            [fs::read(&made.chain)?, fs::read(&made.key)?].concat(),
+        )?;
+        Ok(made)
+    }
+}
+
+// === impl Peer ===
+
+impl Peer {
+    /// Looks for the program and asks for its version.
+    pub(crate) fn find(proxy: Proxy, target: &Path) -> Option<Self> {
+        let (program, question) = match proxy {
+            Proxy::Doorway => (Some(target.join("release/doorway")), "version"),
+            Proxy::Nginx | Proxy::Haproxy => (find(proxy.name()), "-v"),
+            Proxy::Caddy => (
+                find("caddy").or_else(|| Some(target.join("tools/bin/caddy"))),
+                "version",
+            ),
+        };
+        let program = program.filter(|program| program.is_file())?;
+        let output = Command::new(&program)
+            .arg(question)
+            .stdin(Stdio::null())
+            .output()
+            .ok()?;
+        let text = [output.stdout, output.stderr].concat();
+        let version = String::from_utf8_lossy(&text)
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        Some(Self {
+            proxy,
+            version,
+            program,
+        })
+    }
+
+    /// Starts it with room for `connections` and waits for its first good answer.
+    pub(crate) fn start(&self, place: &Place, connections: u32) -> Result<Server> {
+        let ports = Ports {
+            plain: free_port()?,
+            tls: place.certificate.as_ref().map(|_| free_port()).transpose()?,
+            doors: (self.proxy == Proxy::Doorway).then(free_port).transpose()?,
+        };
+        let file = place.directory.join(format!("{}.conf", self.proxy));
+        fs::write(&file, config::text(self.proxy, place, ports, connections))?;
+        let mut command = pinned(place.lane.proxy, &self.program);
+        command.args(config::arguments(self.proxy, &file, &place.directory));
+        // Caddy keeps its files below its home, and takes as many threads as it sees CPUs of the machine.
+        command
+            .env("HOME", &place.directory)
+            .env("XDG_DATA_HOME", &place.directory)
+            .env("GOMAXPROCS", "1");
+        command
+            .env("XDG_CONFIG_HOME", &place.directory)
+            .stdout(Stdio::null());
+        let running = Running::start(self.proxy.name(), command, &place.directory)?;
+        let mut server = Server {
+            proxy: self.proxy,
+            ports,
+            running,
+        };
+        server.wait()?;
+        Ok(server)
+    }
+}
+
+// === impl Server ===
+
+impl Server {
+    /// Its processes.
+    pub(crate) fn pids(&self) -> Vec<u32> {
+        self.running.pids()
+    }
+
+    /// Whether it routes Doors traffic.
+    pub(crate) fn knows_doors(&self) -> bool {
+        self.proxy == Proxy::Doorway
+    }
+
+    fn wait(&mut self) -> Result<()> {
+        let start = Instant::now();
+        loop {
+            self.running.must_run()?;
+            match probe(self.ports.plain) {
+                Ok(()) => return Ok(()),
+                Err(error) if start.elapsed() > Duration::from_secs(10) => {
+                    bail!(
+                        "{} does not work: {error:#}\n{}",
+                        self.proxy,
+                        self.running.last_words()
+                    )
+                }
+                Err(_) => thread::sleep(Duration::from_millis(20)),
+            }
+        }
+    }
+}
+
+/// One request through the proxy: the answer must be the origin's.
+fn probe(port: u16) -> Result<()> {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+    stream.set_read_timeout(Some(Duration::from_secs(3)))?;
+    write!(
+        stream,
+        "GET /128 HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n"
+    )?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer)?;
+    let text = String::from_utf8_lossy(&answer);
+    ensure!(
+        text.starts_with("HTTP/1.1 200") && text.ends_with(&"x".repeat(128)),
+        "answered {text:.60}"
+    );
+    Ok(())
+}
+
+fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
