@@ -163,6 +163,7 @@ fn haproxy(place: &Place, ports: Ports, connections: u32) -> String {
         "global
 	nbthread 1
 	maxconn {connections}
+	no strict-limits
 	tune.bufsize 32768
 defaults
 	mode http
