@@ -1,18 +1,24 @@
 //! A DNS server on loopback whose answers the test sets.
 //!
-//! It speaks UDP, answers A and AAAA, and counts what it was asked. A name that was not set does not exist.
+//! It answers A and AAAA over UDP and, what is too long for that, over TCP, and counts what it was asked. A name that
+//! was not set does not exist.
 
 use std::collections::HashMap;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hickory_proto::op::{Message, ResponseCode};
+use hickory_proto::op::{Message, Query, ResponseCode};
 use hickory_proto::rr::{RData, Record, RecordType};
-use tokio::net::UdpSocket;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time;
+
+/// The response code that stands for garbage inside this file.
+const GARBAGE: u16 = 0xfff;
 
 /// What the server does with a question.
 #[derive(Clone, Debug)]
@@ -53,14 +59,15 @@ impl DnsServer {
 
     /// Starts a server with an empty zone on `address`.
     pub(crate) async fn start_at(address: SocketAddr) -> Self {
-        let socket = UdpSocket::bind(address).await.unwrap();
-        let address = socket.local_addr().unwrap();
+        let (udp, tcp) = bind(address).await;
+        let address = udp.local_addr().unwrap();
         let zone = Arc::new(Zone {
             replies: Mutex::default(),
             asked: watch::Sender::default(),
         });
         let mut tasks = JoinSet::new();
-        tasks.spawn(serve(Arc::new(socket), Arc::clone(&zone)));
+        tasks.spawn(serve_udp(Arc::new(udp), Arc::clone(&zone)));
+        tasks.spawn(serve_tcp(tcp, Arc::clone(&zone)));
         Self {
             address,
             zone,
@@ -111,42 +118,34 @@ impl DnsServer {
     }
 }
 
-// === helpers ===
-
-async fn serve(socket: Arc<UdpSocket>, zone: Arc<Zone>) {
-    let mut late = JoinSet::new();
-    let mut packet = [0; 4096];
-    loop {
-        let Ok((length, client)) = socket.recv_from(&mut packet).await else {
-            // An earlier answer met a closed port.
-            continue;
-        };
-        let Ok(question) = Message::from_vec(&packet[..length]) else {
-            continue;
-        };
-        let mut reply = zone.reply(&question);
-        let mut delay = Duration::ZERO;
-        while let Reply::Late(by, then) = reply {
-            delay += by;
-            reply = *then;
-        }
-        let Some(bytes) = render(question, &reply) else {
-            continue;
-        };
-        let socket = Arc::clone(&socket);
-        late.spawn(async move {
-            time::sleep(delay).await;
-            let _sent = socket.send_to(&bytes, client).await;
-        });
-        while late.try_join_next().is_some() {}
-    }
-}
+// === impl Zone ===
 
 impl Zone {
-    fn reply(&self, question: &Message) -> Reply {
-        let Some(query) = question.queries.first() else {
-            return Reply::Code(ResponseCode::FormErr);
-        };
+    /// The answer to a question, after its delay, or none for silence.
+    async fn answer(&self, question: Message) -> Option<Message> {
+        let query = question.queries.first()?.clone();
+        let mut reply = self.reply(&query);
+        while let Reply::Late(delay, then) = reply {
+            time::sleep(delay).await;
+            reply = *then;
+        }
+        let mut answer = question.into_response();
+        answer.metadata.recursion_available = true;
+        match reply {
+            Reply::Addresses(addresses, ttl) => {
+                let data = addresses.into_iter().map(RData::from);
+                let asked = data.filter(|data| data.record_type() == query.query_type());
+                answer.add_answers(asked.map(|data| Record::from_rdata(query.name().clone(), ttl, data)));
+            }
+            Reply::Code(code) => answer.metadata.response_code = code,
+            // Marked by a code that nothing else uses; see `render`.
+            Reply::Garbage => answer.metadata.response_code = ResponseCode::Unknown(GARBAGE),
+            Reply::Silence | Reply::Late(..) => return None,
+        }
+        Some(answer)
+    }
+
+    fn reply(&self, query: &Query) -> Reply {
         let key = key(&query.name().to_ascii(), query.query_type());
         let reply = self.replies.lock().unwrap().get(&key).cloned();
         self.asked
@@ -155,26 +154,77 @@ impl Zone {
     }
 }
 
-/// The bytes of the answer, or none for silence.
-fn render(question: Message, reply: &Reply) -> Option<Vec<u8>> {
-    let query = question.queries.first()?.clone();
-    let mut answer = question.into_response();
-    answer.metadata.recursion_available = true;
-    match reply {
-        Reply::Addresses(addresses, ttl) => {
-            let data = addresses.iter().map(|address| RData::from(*address));
-            let asked = data.filter(|data| data.record_type() == query.query_type());
-            answer.add_answers(asked.map(|data| Record::from_rdata(query.name().clone(), *ttl, data)));
+// === helpers ===
+
+/// Sockets of both kinds on the same port, which for port 0 takes a few tries.
+async fn bind(address: SocketAddr) -> (UdpSocket, TcpListener) {
+    for _ in 0..100 {
+        let udp = UdpSocket::bind(address).await.unwrap();
+        if let Ok(tcp) = TcpListener::bind(udp.local_addr().unwrap()).await {
+            return (udp, tcp);
         }
-        Reply::Code(code) => answer.metadata.response_code = *code,
-        Reply::Garbage => {
-            let mut bytes = answer.metadata.id.to_be_bytes().to_vec();
-            bytes.extend([0xff; 61]);
-            return Some(bytes);
-        }
-        Reply::Silence | Reply::Late(..) => return None,
     }
-    Some(answer.to_vec().unwrap())
+    panic!("no port is free for both UDP and TCP on {address}");
+}
+
+async fn serve_udp(socket: Arc<UdpSocket>, zone: Arc<Zone>) {
+    let mut answers = JoinSet::new();
+    let mut packet = [0; 4096];
+    loop {
+        // An error is that of an earlier answer, which met a closed port.
+        let Ok((length, client)) = socket.recv_from(&mut packet).await else {
+            continue;
+        };
+        let Ok(question) = Message::from_vec(&packet[..length]) else {
+            continue;
+        };
+        let (socket, zone) = (Arc::clone(&socket), Arc::clone(&zone));
+        answers.spawn(async move {
+            let longest = question.max_payload();
+            if let Some(answer) = zone.answer(question).await {
+                let _sent = socket.send_to(&render(&answer, longest), client).await;
+            }
+        });
+        while answers.try_join_next().is_some() {}
+    }
+}
+
+async fn serve_tcp(listener: TcpListener, zone: Arc<Zone>) {
+    let mut connections = JoinSet::new();
+    loop {
+        let (stream, _) = listener.accept().await.unwrap();
+        connections.spawn(serve_connection(stream, Arc::clone(&zone)));
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+/// Answers one question after the other, until the client leaves.
+async fn serve_connection(mut stream: TcpStream, zone: Arc<Zone>) -> io::Result<()> {
+    loop {
+        let mut question = vec![0; stream.read_u16().await?.into()];
+        stream.read_exact(&mut question).await?;
+        let Ok(question) = Message::from_vec(&question) else {
+            return Ok(());
+        };
+        if let Some(answer) = zone.answer(question).await {
+            let answer = render(&answer, u16::MAX);
+            stream.write_u16(answer.len().try_into().unwrap()).await?;
+            stream.write_all(&answer).await?;
+        }
+    }
+}
+
+/// The bytes of an answer; without its records, and saying so, if it is longer than that.
+fn render(answer: &Message, longest: u16) -> Vec<u8> {
+    if answer.metadata.response_code == ResponseCode::Unknown(GARBAGE) {
+        return [&answer.metadata.id.to_be_bytes()[..], &[0xff; 61]].concat();
+    }
+    let bytes = answer.to_vec().unwrap();
+    if bytes.len() > longest.into() {
+        answer.truncate().to_vec().unwrap()
+    } else {
+        bytes
+    }
 }
 
 fn key(name: &str, family: RecordType) -> (String, RecordType) {

@@ -1,5 +1,8 @@
 //! Name servers on loopback, with everything that they can do wrong.
 
+use hickory_resolver::proto::op::Query;
+use hickory_resolver::proto::rr::rdata::CNAME;
+use hickory_resolver::proto::rr::{RData, Record};
 use tokio::time::Instant;
 
 use super::super::test_server::{DnsServer, Reply};
@@ -100,7 +103,10 @@ async fn a_silent_server_is_asked_again_and_then_given_up() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_a_failure() {
-    let gone = DnsServer::start().await.address();
+    // No other test listens on this address, so that nobody takes the port meanwhile.
+    let gone = DnsServer::start_at("127.0.0.9:0".parse().unwrap())
+        .await
+        .address();
     let names = NameServers::new(&[gone], Duration::ZERO).unwrap();
 
     let lookup = names.lookup("app.test").await;
@@ -150,6 +156,37 @@ async fn nothing_is_cached_between_look_ups() {
         server.set("app.test", &[address], 3600);
         assert_eq!(addresses(&names.lookup("app.test").await.v4), [address]);
     }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_too_long_for_udp_comes_over_tcp() {
+    let server = DnsServer::start().await;
+    let many: Vec<IpAddr> = (0..=255).map(|n| IpAddr::from([192, 0, 2, n])).collect();
+    server.set("app.test", &many, 60);
+
+    let lookup = asking(&[&server]).lookup("app.test").await;
+
+    assert_eq!(addresses(&lookup.v4), many);
+    assert_eq!(server.asked("app.test", RecordType::A), 2);
+}
+
+#[test]
+fn an_alias_that_changes_sooner_than_its_addresses_limits_their_time() {
+    let (alias, target): (DnsName, DnsName) = ("app.test.".parse().unwrap(), "pod.test.".parse().unwrap());
+    let cname = RData::CNAME(CNAME(target.clone()));
+    let found = Found::new_with_max_ttl(
+        Query::query(alias.clone(), RecordType::A),
+        [
+            Record::from_rdata(alias, 5, cname),
+            Record::from_rdata(target, 60, RData::from(ip("192.0.2.1"))),
+        ],
+    );
+
+    let expected = Records {
+        addresses: vec![ip("192.0.2.1")],
+        ttl: Duration::from_secs(5),
+    };
+    assert_eq!(records(&found), Ok(expected));
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! The set and its names on a paused clock, with a scripted name server.
 
 use std::collections::VecDeque;
+use std::io;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
@@ -120,6 +121,42 @@ impl Dns for Scripted {
             running(-1);
             lookup
         })
+    }
+}
+
+/// What was logged at info and above.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    fn subscriber(&self) -> impl tracing::Subscriber + use<> {
+        let log = self.clone();
+        let lines = tracing_subscriber::fmt()
+            .without_time()
+            .with_target(false)
+            .with_ansi(false);
+        lines
+            .with_max_level(tracing::Level::INFO)
+            .with_writer(move || log.clone())
+            .finish()
+    }
+
+    fn lines(&self) -> Vec<String> {
+        String::from_utf8(self.0.lock().unwrap().clone())
+            .unwrap()
+            .lines()
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -275,6 +312,35 @@ async fn every_kind_of_failure_keeps_the_last_good_addresses() {
 
         f.until(12.0).await;
         assert_eq!((name.current().state(), name.generation()), (&State::Fresh, 1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_and_its_end_are_logged_once_each() {
+    let log = Log::default();
+    let _guard = tracing::subscriber::set_default(log.subscriber());
+    let f = Fixture::new();
+    let (bad, good) = (
+        Reply::Failed(LookupError::NoSuchName),
+        Reply::Found(&["192.0.2.1"], 10),
+    );
+    let replies = [&bad, &bad, &good, &good, &bad, &bad, &bad, &good, &good];
+    f.script.on("app", replies.map(Reply::clone));
+    let _name = f.set.watch("app", &[]);
+
+    f.until(100.0).await;
+
+    let lines = log.lines();
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim_start()).collect();
+    let expected = [
+        "WARN cannot resolve; requests for it fail until it resolves host=app error=the name does not exist",
+        "INFO the name resolves again host=app addresses=[192.0.2.1] failures=2",
+        "WARN cannot resolve; keeping the last good addresses host=app error=the name does not exist",
+        "INFO the name resolves again host=app addresses=[192.0.2.1] failures=3",
+    ];
+    assert_eq!(lines.len(), expected.len(), "{lines:?}");
+    for (line, expected) in lines.iter().zip(expected) {
+        assert!(line.starts_with(expected), "{line}");
     }
 }
 
