@@ -32,11 +32,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
+#![cfg_attr(
+    not(any(test, fuzzing)),
+    deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)
+)]
 
 mod cookie;
 mod decision;
 mod error;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod path;
 mod router;
 mod upstreams;
@@ -46,3 +51,8 @@ pub use error::{ConfigError, ConfigErrors, UpstreamError, Warning};
 pub use path::is_system_path;
 pub use router::{MAX_COOKIE_TRIES, Router};
 pub use upstreams::{Server, UpstreamBlock};
+
+/// The README's snippet is a test, too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

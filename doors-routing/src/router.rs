@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use doors_token::{MAX_TOKEN_LEN, TokenCipher};
+use doors_token::{DecodeError, MAX_TOKEN_LEN, TokenCipher};
 
 use crate::{
     ConfigError, ConfigErrors, Decision, GoneReason, Server, UpstreamBlock, Warning, cookie, path,
@@ -44,8 +44,10 @@ impl Router {
         blocks: Vec<UpstreamBlock>,
     ) -> Result<Self, ConfigErrors> {
         let mut errors = Vec::new();
+        if blocks.is_empty() {
+            errors.push(ConfigError::NoUpstream);
+        }
         match &cookie_name {
-            _ if blocks.is_empty() => errors.push(ConfigError::NoUpstream),
             None if blocks.len() > 1 => errors.push(ConfigError::CookieNameMissing),
             Some(name) if !cookie::is_name(name) => errors.push(ConfigError::CookieName(name.clone())),
             _ => {}
@@ -132,7 +134,7 @@ impl Router {
 
     fn pod(&self, segment: &[u8]) -> Result<Decision, GoneReason> {
         let mut buffer = [0; MAX_TOKEN_LEN];
-        let token = path::percent_decode(segment, &mut buffer).ok_or(doors_token::DecodeError::Base64)?;
+        let token = path::decoded(segment, &mut buffer).ok_or(DecodeError::Base64)?;
         let address = self.cipher.decode(token)?;
         let server = self.server_of(address).ok_or(GoneReason::OutsideCidrs(address))?;
         let port = self
