@@ -48,7 +48,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         println!("== fuzz {} for {} s", target.name, options.seconds);
         target.run(&metadata.target_directory, options.seconds)?;
     }
-    println!("fuzz: {} targets, no crash", targets.len());
+    println!("fuzz: no crash, targets run: {}", targets.len());
     Ok(ExitCode::SUCCESS)
 }
 
