@@ -1,6 +1,7 @@
 //! `cargo xtask tidy`: the rules that no compiler checks, as code.
 
 mod crates;
+mod fuzzing;
 mod licences;
 mod modules;
 mod paths;
@@ -37,6 +38,7 @@ pub(crate) fn check(metadata: &Metadata) -> Result<()> {
     findings.extend(modules::check(&tree));
     findings.extend(style::check(&tree));
     findings.extend(paths::check(&tree));
+    findings.extend(fuzzing::check(&tree));
     findings.sort();
     for finding in &findings {
         eprintln!("{finding}");

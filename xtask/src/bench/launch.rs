@@ -110,31 +110,32 @@ impl Running {
         lines.into_iter().rev().collect::<Vec<_>>().join("\n")
     }
 
-    fn wait(&mut self, limit: Duration) -> bool {
-        let start = Instant::now();
-        while start.elapsed() < limit {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                return true;
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-        false
+    fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
         let pids = self.pids();
-        if self.wait(Duration::ZERO) {
+        if self.has_ended() {
             return;
         }
         signal("TERM", &[self.child.id()]);
-        self.wait(Duration::from_secs(2));
+        wait(|| self.has_ended());
         let left: Vec<u32> = pids.into_iter().filter(|pid| meter::is_alive(*pid)).collect();
         if !left.is_empty() {
             signal("KILL", &left);
-            self.wait(Duration::from_secs(2));
+            wait(|| self.has_ended() && !left.iter().any(|pid| meter::is_alive(*pid)));
         }
+    }
+}
+
+/// Waits until something is true, but not longer than a well-behaved program takes to end.
+fn wait(mut done: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !done() && start.elapsed() < Duration::from_secs(3) {
+        thread::sleep(Duration::from_millis(10));
     }
 }
 
