@@ -243,11 +243,6 @@ impl Server {
         self.running.pids()
     }
 
-    /// Whether it routes Doors traffic.
-    pub(crate) fn knows_doors(&self) -> bool {
-        self.proxy == Proxy::Doorway
-    }
-
     fn wait(&mut self) -> Result<()> {
         let start = Instant::now();
         loop {

@@ -54,12 +54,7 @@ impl Workload {
     pub(crate) fn asks(self, server: &Server) -> Vec<Ask> {
         let plain = |path: &str| Some(format!("http://127.0.0.1:{}{path}", server.ports.plain));
         let secure = |path: &str| Some(format!("https://localhost:{}{path}", server.ports.tls?));
-        let doors = || {
-            Some(format!(
-                "http://127.0.0.1:{}/~/{TOKEN}/r/x",
-                server.ports.doors.filter(|_| server.knows_doors())?
-            ))
-        };
+        let doors = || Some(format!("http://127.0.0.1:{}/~/{TOKEN}/r/x", server.ports.doors?));
         let ask = |name, load, url: Option<String>| url.map(|url| Ask { name, load, url });
         let asks = match self {
             Self::A => vec![ask("a", Load::GET, plain("/128"))],
@@ -68,7 +63,7 @@ impl Workload {
             Self::D => vec![ask("d", Load::Http2, secure("/128"))],
             Self::E => vec![ask("e", Load::GET, secure("/128"))],
             Self::F => vec![ask("f", Load::CLOSE, plain("/128"))],
-            Self::Doors if server.knows_doors() => {
+            Self::Doors if server.ports.doors.is_some() => {
                 vec![
                     ask("plain", Load::GET, plain("/128")),
                     ask("doors", Load::GET, doors()),
