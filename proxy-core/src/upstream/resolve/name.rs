@@ -4,6 +4,7 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -19,6 +20,8 @@ use super::{BACKOFF_START, ResolveSettings};
 pub(crate) struct Name {
     host: Box<str>,
     answer: ArcSwap<Answer>,
+    /// That of `answer`, written after it.
+    generation: AtomicU64,
     first: SetOnce<()>,
     hint: Notify,
 }
@@ -48,6 +51,7 @@ impl Name {
     fn with_answer(host: &str, answer: Answer) -> Self {
         Self {
             host: host.into(),
+            generation: answer.generation().into(),
             answer: ArcSwap::from_pointee(answer),
             first: SetOnce::new(),
             hint: Notify::new(),
@@ -64,10 +68,11 @@ impl Name {
         self.answer.load_full()
     }
 
-    /// [`Answer::generation`] of what is known now, cheaper than [`current`](Self::current): for a cache that keeps an
-    /// answer and asks with each request whether it still holds.
+    /// [`Answer::generation`] of what is known now, by far cheaper than [`current`](Self::current): for a cache that keeps
+    /// an answer and asks with each request whether it still holds. The answer that is loaded after a new number was seen
+    /// has that number, or a later one.
     pub(crate) fn generation(&self) -> u64 {
-        self.answer.load().generation()
+        self.generation.load(Ordering::Acquire)
     }
 
     /// Waits until the first look-up has ended, well or not, and says what is known then. The caller bounds it.
@@ -84,7 +89,9 @@ impl Name {
 
     fn publish(&self, answer: Answer) {
         if *self.answer.load_full() != answer {
+            let generation = answer.generation();
             self.answer.store(Arc::new(answer));
+            self.generation.store(generation, Ordering::Release);
         }
         self.publish_first();
     }
