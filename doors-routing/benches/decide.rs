@@ -77,6 +77,9 @@ fn with_token(c: &mut Criterion) {
         group.bench_function("page, 50 bad affinity cookies", |b| {
             b.iter(|| router.decide(black_box("/docs/start"), [black_box(bad.as_bytes())]));
         });
+        group.bench_function("server of a pod", |b| {
+            b.iter(|| router.server_of(black_box([10, 0, 1, 7].into())))
+        });
         group.finish();
     }
 }
