@@ -1,0 +1,250 @@
+//! The one body type of the pipeline: whatever is streamed through, in either direction.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http::HeaderMap;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body_util::BodyExt as _;
+use http_body_util::combinators::UnsyncBoxBody;
+use hyper::body::Incoming;
+
+use crate::http::hop_by_hop;
+
+/// Any error of a foreign body.
+pub type BoxError = Box<dyn StdError + Send + Sync>;
+
+/// A request or response body. Data passes through as it comes; nothing is buffered.
+///
+/// A body that ends early yields an error, never a clean end, so that a cut message is not taken for a
+/// complete one. Trailer fields that could change framing, routing or credentials are dropped
+/// (RFC 9110, section 6.5.1).
+pub struct Body {
+    kind: Kind,
+    on_end: Option<Box<dyn OnEnd>>,
+}
+
+enum Kind {
+    Empty,
+    Full(Bytes),
+    Incoming(Incoming),
+    Foreign(UnsyncBoxBody<Bytes, BoxError>),
+}
+
+/// Told once how a body ended: `complete` if all of it was read, else it was dropped or failed.
+pub(crate) trait OnEnd: Send {
+    fn end(self: Box<Self>, complete: bool);
+}
+
+// === impl Body ===
+
+impl Body {
+    /// A body without data.
+    pub fn empty() -> Self {
+        Kind::Empty.into()
+    }
+
+    /// A body of one piece.
+    pub fn full(data: impl Into<Bytes>) -> Self {
+        let data = data.into();
+        if data.is_empty() { Self::empty() } else { Kind::Full(data).into() }
+    }
+
+    /// Any other body, such as that of another web framework.
+    pub fn new<B>(body: B) -> Self
+    where
+        B: HttpBody<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        Kind::Foreign(body.map_err(Into::into).boxed_unsync()).into()
+    }
+
+    /// Calls `on_end` once when the body ended, failed or was dropped.
+    pub(crate) fn on_end(mut self, on_end: Box<dyn OnEnd>) -> Self {
+        debug_assert!(self.on_end.is_none(), "wrap the body instead");
+        if self.is_end_stream() {
+            on_end.end(true);
+        } else {
+            self.on_end = Some(on_end);
+        }
+        self
+    }
+
+    fn finish(&mut self, complete: bool) {
+        if let Some(on_end) = self.on_end.take() {
+            on_end.end(complete);
+        }
+    }
+
+    fn poll_inner(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        match &mut self.kind {
+            Kind::Empty => Poll::Ready(None),
+            Kind::Full(data) => {
+                let data = std::mem::take(data);
+                self.kind = Kind::Empty;
+                Poll::Ready(Some(Ok(Frame::data(data))))
+            }
+            Kind::Incoming(body) => Pin::new(body).poll_frame(cx).map_err(Into::into),
+            Kind::Foreign(body) => Pin::new(body).poll_frame(cx),
+        }
+    }
+}
+
+impl From<Kind> for Body {
+    fn from(kind: Kind) -> Self {
+        Self { kind, on_end: None }
+    }
+}
+
+impl From<Incoming> for Body {
+    fn from(body: Incoming) -> Self {
+        if body.is_end_stream() { Self::empty() } else { Kind::Incoming(body).into() }
+    }
+}
+
+impl HttpBody for Body {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let frame = match ready!(self.poll_inner(cx)) {
+            Some(Ok(frame)) => frame,
+            Some(Err(error)) => {
+                self.finish(false);
+                return Poll::Ready(Some(Err(error)));
+            }
+            None => {
+                self.finish(true);
+                return Poll::Ready(None);
+            }
+        };
+        if self.is_end_stream() {
+            self.finish(true);
+        }
+        Poll::Ready(Some(Ok(without_forbidden_trailers(frame))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.kind {
+            Kind::Empty => true,
+            Kind::Full(_) => false,
+            Kind::Incoming(body) => body.is_end_stream(),
+            Kind::Foreign(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.kind {
+            Kind::Empty => SizeHint::with_exact(0),
+            Kind::Full(data) => SizeHint::with_exact(data.len() as u64),
+            Kind::Incoming(body) => body.size_hint(),
+            Kind::Foreign(body) => body.size_hint(),
+        }
+    }
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
+        self.finish(false);
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match &self.kind {
+            Kind::Empty => "empty",
+            Kind::Full(_) => "full",
+            Kind::Incoming(_) | Kind::Foreign(_) => "stream",
+        };
+        f.debug_tuple("Body").field(&kind).finish()
+    }
+}
+
+// === helpers ===
+
+fn without_forbidden_trailers(frame: Frame<Bytes>) -> Frame<Bytes> {
+    match frame.into_trailers() {
+        Ok(mut trailers) => {
+            hop_by_hop::strip_trailers(&mut trailers);
+            Frame::trailers(trailers)
+        }
+        Err(frame) => frame,
+    }
+}
+
+/// The fields of `trailers` are never merged into headers; this type only names that they are apart.
+#[cfg(test)]
+pub(crate) async fn read_all(mut body: Body) -> Result<(Vec<u8>, Option<HeaderMap>), BoxError> {
+    let (mut data, mut trailers) = (Vec::new(), None);
+    while let Some(frame) = body.frame().await {
+        match frame?.into_data() {
+            Ok(piece) => data.extend_from_slice(&piece),
+            Err(other) => trailers = other.into_trailers().ok(),
+        }
+    }
+    Ok((data, trailers))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    use super::*;
+
+    struct Record(Arc<AtomicU8>);
+
+    impl OnEnd for Record {
+        fn end(self: Box<Self>, complete: bool) {
+            self.0.fetch_add(if complete { 1 } else { 16 }, Ordering::Relaxed);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_was_read_to_its_end_says_so_once() {
+        let seen = Arc::new(AtomicU8::new(0));
+        let body = Body::full("abc").on_end(Box::new(Record(Arc::clone(&seen))));
+
+        let (data, _) = read_all(body).await.unwrap();
+
+        assert_eq!((data.as_slice(), seen.load(Ordering::Relaxed)), (&b"abc"[..], 1));
+    }
+
+    #[test]
+    fn a_dropped_body_is_not_complete() {
+        let seen = Arc::new(AtomicU8::new(0));
+        drop(Body::full("abc").on_end(Box::new(Record(Arc::clone(&seen)))));
+
+        assert_eq!(seen.load(Ordering::Relaxed), 16);
+    }
+
+    #[test]
+    fn an_empty_body_is_complete_at_once() {
+        let seen = Arc::new(AtomicU8::new(0));
+        let _body = Body::empty().on_end(Box::new(Record(Arc::clone(&seen))));
+
+        assert_eq!(seen.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test]
+    async fn trailers_that_could_change_framing_or_credentials_are_dropped() {
+        let mut trailers = HeaderMap::new();
+        for name in ["content-length", "host", "authorization", "x-forwarded-for", "x-checksum"] {
+            trailers.insert(name, "1".parse().unwrap());
+        }
+        let body = Body::new(
+            http_body_util::Full::new(Bytes::from("x")).with_trailers(std::future::ready(Some(Ok(trailers)))),
+        );
+
+        let (_, trailers) = read_all(body).await.unwrap();
+
+        let names: Vec<_> = trailers.unwrap().keys().map(ToString::to_string).collect();
+        assert_eq!(names, ["x-checksum"]);
+    }
+}

@@ -1,0 +1,148 @@
+//! A request that could not be served: whose fault it is, why, and what the client is told.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+use http::StatusCode;
+
+/// Who caused a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Side {
+    Client,
+    Upstream,
+    Proxy,
+}
+
+/// Why a request failed. One name per kind, as logs and counters show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Reason {
+    /// The head was refused by the checks.
+    BadRequest(&'static str),
+    /// The client's body ended early, was malformed or too slow.
+    ClientBody,
+    /// The client left before the answer was complete.
+    ClientGone,
+    /// The token in a system path does not decode or lies outside every CIDR.
+    BadToken,
+    /// The pod of a valid token refuses connections: its sessions are gone.
+    DeadPod,
+    /// The upstream's name has no address.
+    Unresolved,
+    /// The upstream refuses connections.
+    Refused,
+    /// No route to the upstream, or another fault of the network.
+    Unreachable,
+    /// The upstream did not accept the connection or answer in time.
+    TimedOut,
+    /// The upstream closed the connection before its answer.
+    Closed,
+    /// The upstream's answer is not valid HTTP, or framed in a way that cannot be trusted.
+    BadResponse,
+    /// There is no upstream to choose from.
+    NoUpstream,
+}
+
+/// One failed request.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) reason: Reason,
+    pub(crate) status: StatusCode,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+// === impl Reason ===
+
+impl Reason {
+    pub(crate) fn side(self) -> Side {
+        match self {
+            Self::BadRequest(_) | Self::ClientBody | Self::ClientGone | Self::BadToken => Side::Client,
+            Self::DeadPod
+            | Self::Unresolved
+            | Self::Refused
+            | Self::Unreachable
+            | Self::TimedOut
+            | Self::Closed
+            | Self::BadResponse => Side::Upstream,
+            Self::NoUpstream => Side::Proxy,
+        }
+    }
+
+    fn status(self) -> StatusCode {
+        match self {
+            Self::BadRequest(_) | Self::ClientBody => StatusCode::BAD_REQUEST,
+            // Never sent: nobody is there to read it. It is what the access log shows.
+            Self::ClientGone => StatusCode::from_u16(499).unwrap_or(StatusCode::BAD_REQUEST),
+            Self::BadToken | Self::DeadPod => StatusCode::GONE,
+            Self::Unresolved | Self::Refused | Self::Unreachable | Self::Closed | Self::BadResponse => {
+                StatusCode::BAD_GATEWAY
+            }
+            Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
+            Self::NoUpstream => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::BadRequest(reason) => reason,
+            Self::ClientBody => "the request body is incomplete or malformed",
+            Self::ClientGone => "the client left",
+            Self::BadToken => "the token in the path names no pod",
+            Self::DeadPod => "the pod of the token refuses connections",
+            Self::Unresolved => "the upstream's name has no address",
+            Self::Refused => "the upstream refuses connections",
+            Self::Unreachable => "the upstream cannot be reached",
+            Self::TimedOut => "the upstream did not answer in time",
+            Self::Closed => "the upstream closed the connection before its answer",
+            Self::BadResponse => "the upstream's answer is not valid HTTP",
+            Self::NoUpstream => "no upstream is configured for this request",
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+// === impl Failure ===
+
+impl Failure {
+    pub(crate) fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    pub(crate) fn with_status(mut self, status: StatusCode) -> Self {
+        self.status = status;
+        self
+    }
+}
+
+impl From<Reason> for Failure {
+    fn from(reason: Reason) -> Self {
+        Self { reason, status: reason.status(), source: None }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reason.fmt(f)
+    }
+}
+
+impl StdError for Failure {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}
+
+impl Side {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Upstream => "upstream",
+            Self::Proxy => "proxy",
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! HTTP as the proxy speaks it to clients: connections, head checks, header rules, replies.
+
+pub(crate) mod connection;
+pub(crate) mod forwarded;
+pub(crate) mod hop_by_hop;
+pub(crate) mod io;
+pub(crate) mod reply;
+pub(crate) mod server;
+pub(crate) mod sweep;
+pub(crate) mod target;
+pub(crate) mod upgrade;

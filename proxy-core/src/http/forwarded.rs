@@ -1,0 +1,245 @@
+//! Who the client is, and what upstreams are told of it.
+
+use std::net::IpAddr;
+
+use http::header::{self, Entry, HeaderMap, HeaderName, HeaderValue};
+use ip_network_table::IpNetworkTable;
+use ipnet::IpNet;
+
+use super::connection::Connection;
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
+/// The most elements of a forwarding field that are looked at; a longer list ends the search for a client.
+const MAX_ELEMENTS: usize = 64;
+
+/// A set of networks: trusted proxies now, address matchers later.
+pub(crate) struct IpSet {
+    table: IpNetworkTable<()>,
+    is_empty: bool,
+}
+
+/// The client of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Client {
+    /// The address that the request is said to come from.
+    pub(crate) ip: IpAddr,
+    /// Whether the direct peer is a trusted proxy.
+    pub(crate) via_trusted_proxy: bool,
+}
+
+// === impl IpSet ===
+
+impl IpSet {
+    /// A set of `networks`; IPv4-mapped ones count as IPv4.
+    pub(crate) fn new(networks: &[IpNet]) -> Self {
+        let mut table = IpNetworkTable::new();
+        for network in networks {
+            if let Ok(network) = ip_network(network) {
+                table.insert(network, ());
+            }
+        }
+        Self { table, is_empty: networks.is_empty() }
+    }
+
+    /// Whether `ip` lies in one of the networks.
+    pub(crate) fn contains(&self, ip: IpAddr) -> bool {
+        !self.is_empty && self.table.longest_match(ip.to_canonical()).is_some()
+    }
+}
+
+impl std::fmt::Debug for IpSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("IpSet").field("len", &self.table.len()).finish()
+    }
+}
+
+fn ip_network(network: &IpNet) -> Result<ip_network::IpNetwork, ip_network::IpNetworkError> {
+    match (network.network(), network.prefix_len()) {
+        (IpAddr::V6(address), prefix @ 96..) if address.to_ipv4_mapped().is_some() => {
+            ip_network::IpNetwork::new(IpAddr::V6(address).to_canonical(), prefix - 96)
+        }
+        (address, prefix) => ip_network::IpNetwork::new(address, prefix),
+    }
+}
+
+// === the client ===
+
+/// Finds the client: the direct peer, or behind trusted proxies the first address from the right that is
+/// none of them. What cannot be read ends the search: the last address that was vouched for counts.
+pub(crate) fn client(
+    connection: &Connection,
+    headers: &HeaderMap,
+    trusted: &IpSet,
+    fields: &[HeaderName],
+) -> Client {
+    let peer = connection.peer().ip();
+    if !trusted.contains(peer) {
+        return Client { ip: peer, via_trusted_proxy: false };
+    }
+    let named = fields.iter().find(|field| headers.contains_key(*field));
+    let ip = named.map_or(peer, |field| from_right(headers, field, trusted, peer));
+    Client { ip, via_trusted_proxy: true }
+}
+
+fn from_right(headers: &HeaderMap, field: &HeaderName, trusted: &IpSet, peer: IpAddr) -> IpAddr {
+    let mut vouched = peer;
+    let lines: Vec<&HeaderValue> = headers.get_all(field).iter().collect();
+    let elements = lines.iter().rev().flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
+    for element in elements.take(MAX_ELEMENTS) {
+        let Some(ip) = element_ip(element.trim_ascii()) else { return vouched };
+        if !trusted.contains(ip) {
+            return ip;
+        }
+        vouched = ip;
+    }
+    vouched
+}
+
+/// Reads `1.2.3.4`, `1.2.3.4:5`, `::1`, `[::1]` and `[::1]:5`.
+fn element_ip(element: &[u8]) -> Option<IpAddr> {
+    let text = std::str::from_utf8(element).ok()?;
+    let ip = text
+        .parse()
+        .ok()
+        .or_else(|| text.parse().ok().map(|address: std::net::SocketAddr| address.ip()))
+        .or_else(|| text.strip_prefix('[')?.strip_suffix(']')?.parse().ok().map(IpAddr::V6));
+    ip.map(|ip| ip.to_canonical())
+}
+
+// === what upstreams are told ===
+
+/// Sets X-Forwarded-For, -Proto and -Host. What a peer that is no trusted proxy says there is replaced.
+pub(crate) fn set_forwarded(
+    headers: &mut HeaderMap,
+    connection: &Connection,
+    client: &Client,
+    host: Option<&HeaderValue>,
+) {
+    let proto = HeaderValue::from_static(if connection.is_tls() { "https" } else { "http" });
+    if client.via_trusted_proxy {
+        append_peer(headers, connection.peer_ip());
+        headers.entry(X_FORWARDED_PROTO).or_insert(proto);
+        if let (Entry::Vacant(entry), Some(host)) = (headers.entry(X_FORWARDED_HOST), host) {
+            entry.insert(host.clone());
+        }
+        return;
+    }
+    headers.insert(X_FORWARDED_FOR, connection.peer_ip().clone());
+    headers.insert(X_FORWARDED_PROTO, proto);
+    match host {
+        Some(host) => headers.insert(X_FORWARDED_HOST, host.clone()),
+        None => headers.remove(X_FORWARDED_HOST),
+    };
+}
+
+/// Whether `name` could be taken for one of the forwarding fields by a server that treats `_` or `.` as
+/// `-`. Such fields are dropped, whoever sends them.
+pub(crate) fn is_alias(name: &HeaderName) -> bool {
+    name.as_str().bytes().any(|byte| byte == b'_' || byte == b'.')
+}
+
+/// Adds this proxy to Via (RFC 9110, section 7.6.3).
+pub(crate) fn add_via(headers: &mut HeaderMap) {
+    headers.append(header::VIA, HeaderValue::from_static("1.1 doorway"));
+}
+
+fn append_peer(headers: &mut HeaderMap, peer: &HeaderValue) {
+    let mut joined = Vec::new();
+    for value in headers.get_all(X_FORWARDED_FOR) {
+        joined.extend_from_slice(value.as_bytes());
+        joined.extend_from_slice(b", ");
+    }
+    joined.extend_from_slice(peer.as_bytes());
+    if let Ok(value) = HeaderValue::from_maybe_shared(bytes::Bytes::from(joined)) {
+        headers.insert(X_FORWARDED_FOR, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connection(peer: &str) -> Connection {
+        Connection::new(peer.parse().unwrap(), None, false)
+    }
+
+    fn trusted() -> IpSet {
+        IpSet::new(&["10.0.0.0/8".parse().unwrap()])
+    }
+
+    fn xff(lines: &[&str]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(X_FORWARDED_FOR, line.parse().unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn the_client_is_the_first_address_from_the_right_that_is_no_trusted_proxy() {
+        let cases: [(&[&str], &str); 9] = [
+            (&["6.6.6.6, 7.7.7.7, 10.1.1.1"], "7.7.7.7"),
+            (&["6.6.6.6", "7.7.7.7, 10.1.1.1"], "7.7.7.7"),
+            (&["7.7.7.7:4711"], "7.7.7.7"),
+            (&["[2001:db8::1]:80"], "2001:db8::1"),
+            (&["[2001:db8::1]"], "2001:db8::1"),
+            (&["6.6.6.6, unknown, 10.1.1.1"], "10.1.1.1"),
+            (&["6.6.6.6,, 10.1.1.1"], "10.1.1.1"),
+            (&["garbage"], "10.0.0.9"),
+            (&["10.2.2.2, 10.1.1.1"], "10.2.2.2"),
+        ];
+        for (lines, expected) in cases {
+            let found = client(&connection("10.0.0.9:1"), &xff(lines), &trusted(), &[X_FORWARDED_FOR]);
+            assert_eq!(found.ip, expected.parse::<IpAddr>().unwrap(), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn an_ipv4_mapped_network_holds_ipv4_addresses() {
+        let set = IpSet::new(&["::ffff:10.0.0.0/104".parse().unwrap()]);
+        assert!(set.contains("10.1.2.3".parse().unwrap()));
+        assert!(!set.contains("11.1.2.3".parse().unwrap()));
+    }
+
+    #[test]
+    fn a_peer_that_is_not_trusted_cannot_name_a_client() {
+        let found = client(&connection("9.9.9.9:1"), &xff(&["6.6.6.6"]), &trusted(), &[X_FORWARDED_FOR]);
+        assert_eq!(found, Client { ip: "9.9.9.9".parse().unwrap(), via_trusted_proxy: false });
+    }
+
+    #[test]
+    fn ten_thousand_elements_cost_no_more_than_the_first_ones() {
+        let many = vec!["10.1.1.1"; 10_000].join(",");
+        let found = client(&connection("10.0.0.9:1"), &xff(&[&many]), &trusted(), &[X_FORWARDED_FOR]);
+        assert_eq!(found.ip, "10.1.1.1".parse::<IpAddr>().unwrap());
+    }
+
+    #[test]
+    fn an_untrusted_peers_forwarding_fields_are_replaced() {
+        let mut headers = xff(&["6.6.6.6"]);
+        headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static("https"));
+        let connection = connection("9.9.9.9:1");
+        let client = Client { ip: connection.peer().ip(), via_trusted_proxy: false };
+        set_forwarded(&mut headers, &connection, &client, Some(&HeaderValue::from_static("a.test")));
+
+        assert_eq!(headers[X_FORWARDED_FOR], "9.9.9.9");
+        assert_eq!(headers[X_FORWARDED_PROTO], "http");
+        assert_eq!(headers[X_FORWARDED_HOST], "a.test");
+    }
+
+    #[test]
+    fn a_trusted_peers_forwarding_fields_are_kept_and_continued() {
+        let mut headers = xff(&["6.6.6.6", "7.7.7.7"]);
+        headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static("https"));
+        let connection = connection("10.0.0.9:1");
+        let client = Client { ip: "7.7.7.7".parse().unwrap(), via_trusted_proxy: true };
+        set_forwarded(&mut headers, &connection, &client, None);
+
+        assert_eq!(headers.get_all(X_FORWARDED_FOR).iter().count(), 1);
+        assert_eq!(headers[X_FORWARDED_FOR], "6.6.6.6, 7.7.7.7, 10.0.0.9");
+        assert_eq!(headers[X_FORWARDED_PROTO], "https");
+    }
+}

@@ -1,0 +1,187 @@
+//! Fields that concern one connection only, in both directions (RFC 9110, section 7.6.1).
+
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
+const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
+
+/// Fields that a Connection field must not remove: without them the message changes its meaning, and
+/// RFC 9110 forbids senders to list them.
+const NEVER_NOMINATED: [HeaderName; 4] =
+    [header::HOST, header::CONTENT_LENGTH, header::COOKIE, header::AUTHORIZATION];
+
+/// Removes what must not be forwarded from a request's fields. `te: trailers` stays, as it says something
+/// about the client itself; the transport adds its own `Connection`.
+pub(crate) fn strip_request(headers: &mut HeaderMap) {
+    let wants_trailers = headers.get_all(header::TE).iter().any(lists_trailers);
+    strip(headers);
+    headers.remove(header::PROXY_AUTHORIZATION);
+    if wants_trailers {
+        headers.insert(header::TE, HeaderValue::from_static("trailers"));
+    }
+}
+
+/// Removes what must not be forwarded from a response's fields.
+pub(crate) fn strip_response(headers: &mut HeaderMap) {
+    strip(headers);
+    headers.remove(header::PROXY_AUTHENTICATE);
+}
+
+/// Removes trailer fields that could change framing, routing, credentials or how the content is read
+/// (RFC 9110, section 6.5.1).
+pub(crate) fn strip_trailers(trailers: &mut HeaderMap) {
+    let forbidden: Vec<HeaderName> = trailers.keys().filter(|name| !may_trail(name)).cloned().collect();
+    for name in forbidden {
+        trailers.remove(name);
+    }
+}
+
+/// Whether `headers` hold `token` in a Connection field.
+pub(crate) fn connection_lists(headers: &HeaderMap, token: &str) -> bool {
+    tokens(headers).any(|listed| listed.eq_ignore_ascii_case(token.as_bytes()))
+}
+
+fn strip(headers: &mut HeaderMap) {
+    if headers.contains_key(header::CONNECTION) {
+        let nominated: Vec<HeaderName> = tokens(headers)
+            .filter_map(|token| HeaderName::from_bytes(token).ok())
+            .filter(|name| !NEVER_NOMINATED.contains(name))
+            .collect();
+        for name in nominated {
+            headers.remove(name);
+        }
+        headers.remove(header::CONNECTION);
+    }
+    for name in [header::TRANSFER_ENCODING, header::TE, header::UPGRADE, KEEP_ALIVE, PROXY_CONNECTION] {
+        headers.remove(name);
+    }
+}
+
+fn tokens(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
+    headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
+        .map(<[u8]>::trim_ascii)
+        .filter(|token| !token.is_empty())
+}
+
+fn lists_trailers(value: &HeaderValue) -> bool {
+    value.as_bytes().split(|byte| *byte == b',').any(|item| {
+        let coding = item.split(|byte| *byte == b';').next().unwrap_or_default();
+        coding.trim_ascii().eq_ignore_ascii_case(b"trailers")
+    })
+}
+
+fn may_trail(name: &HeaderName) -> bool {
+    const FORBIDDEN: [HeaderName; 27] = [
+        header::AGE,
+        header::AUTHORIZATION,
+        header::CACHE_CONTROL,
+        header::CONNECTION,
+        header::CONTENT_ENCODING,
+        header::CONTENT_LENGTH,
+        header::CONTENT_RANGE,
+        header::CONTENT_TYPE,
+        header::COOKIE,
+        header::DATE,
+        header::EXPECT,
+        header::EXPIRES,
+        header::HOST,
+        header::LOCATION,
+        header::MAX_FORWARDS,
+        header::PRAGMA,
+        header::PROXY_AUTHENTICATE,
+        header::PROXY_AUTHORIZATION,
+        header::RANGE,
+        header::RETRY_AFTER,
+        header::SET_COOKIE,
+        header::TE,
+        header::TRAILER,
+        header::TRANSFER_ENCODING,
+        header::UPGRADE,
+        header::VARY,
+        header::WWW_AUTHENTICATE,
+    ];
+    let text = name.as_str();
+    let forwarding = text == "forwarded"
+        || text == "x-real-ip"
+        || text.starts_with("x-forwarded-")
+        || text == KEEP_ALIVE
+        || text == PROXY_CONNECTION;
+    !forwarding && !FORBIDDEN.contains(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(lines: &[(&str, &[u8])]) -> HeaderMap {
+        let mut map = HeaderMap::new();
+        for (name, value) in lines {
+            map.append(
+                HeaderName::from_bytes(name.as_bytes()).unwrap(),
+                HeaderValue::from_bytes(value).unwrap(),
+            );
+        }
+        map
+    }
+
+    fn names(headers: &HeaderMap) -> Vec<&str> {
+        headers.keys().map(HeaderName::as_str).collect()
+    }
+
+    #[test]
+    fn fields_named_by_connection_go_with_it() {
+        let mut map = headers(&[("connection", b"close, X-Hop ,"), ("x-hop", b"1"), ("x-end", b"2")]);
+        strip_request(&mut map);
+        assert_eq!(names(&map), ["x-end"]);
+    }
+
+    #[test]
+    fn connection_cannot_remove_what_gives_the_message_its_meaning() {
+        let mut map = headers(&[
+            ("connection", b"host, content-length, cookie, authorization"),
+            ("host", b"a"),
+            ("content-length", b"1"),
+            ("cookie", b"a=b"),
+            ("authorization", b"x"),
+        ]);
+        strip_request(&mut map);
+        assert_eq!(names(&map), ["host", "content-length", "cookie", "authorization"]);
+    }
+
+    #[test]
+    fn a_connection_value_that_is_no_text_is_no_fault() {
+        let mut map = headers(&[("connection", b"\xff, \xfe"), ("x", b"1")]);
+        strip_request(&mut map);
+        assert_eq!(names(&map), ["x"]);
+    }
+
+    #[test]
+    fn only_trailers_of_te_is_passed_on() {
+        for (te, passed) in
+            [("trailers, gzip", true), ("gzip", false), ("trailers;q=0.5", true), ("\tTrailers", true)]
+        {
+            let mut map = headers(&[("te", te.trim().as_bytes())]);
+            strip_request(&mut map);
+            assert_eq!(map.get("te").is_some_and(|value| value == "trailers"), passed, "{te}");
+        }
+    }
+
+    #[test]
+    fn responses_lose_their_hop_by_hop_fields_too() {
+        let mut map = headers(&[
+            ("connection", b"upgrade, x-a"),
+            ("x-a", b"1"),
+            ("keep-alive", b"timeout=5"),
+            ("proxy-authenticate", b"Basic"),
+            ("transfer-encoding", b"chunked"),
+            ("set-cookie", b"a=1"),
+            ("set-cookie", b"b=2"),
+        ]);
+        strip_response(&mut map);
+        assert_eq!(map.get_all("set-cookie").iter().count(), 2);
+        assert_eq!(names(&map), ["set-cookie"]);
+    }
+}

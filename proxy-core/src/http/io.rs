@@ -1,0 +1,150 @@
+//! The byte stream under a client's HTTP connection: replays what was read ahead, counts activity for
+//! the sweeper, and slips interim (1xx) responses in front of the final one.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf as _, Bytes};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::connection::ConnState;
+
+/// A client's byte stream.
+#[derive(Debug)]
+pub(crate) struct ServerIo<S> {
+    stream: S,
+    read_ahead: Bytes,
+    interim: Bytes,
+    state: Arc<ConnState>,
+}
+
+// === impl ServerIo ===
+
+impl<S> ServerIo<S> {
+    /// Reads `read_ahead` first, then from `stream`.
+    pub(crate) fn new(stream: S, read_ahead: Bytes, state: Arc<ConnState>) -> Self {
+        if !read_ahead.is_empty() {
+            state.on_read();
+        }
+        Self { stream, read_ahead, interim: Bytes::new(), state }
+    }
+}
+
+impl<S: AsyncWrite + Unpin> ServerIo<S> {
+    /// hyper flushes its own bytes before it calls `poll_flush`, and writes no part of a response before
+    /// its head is there: so interim bytes can only come between two whole responses.
+    fn poll_interim(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.interim.is_empty() {
+            match self.state.take_interim() {
+                Some(bytes) => self.interim = bytes.into(),
+                None => return Poll::Ready(Ok(())),
+            }
+        }
+        while !self.interim.is_empty() {
+            let written = ready!(Pin::new(&mut self.stream).poll_write(cx, &self.interim))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.interim.advance(written);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn note_write<T>(&self, result: &Poll<io::Result<T>>) {
+        self.state.on_write(result.is_ready());
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for ServerIo<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if !self.read_ahead.is_empty() {
+            let length = self.read_ahead.len().min(buffer.remaining());
+            buffer.put_slice(&self.read_ahead.split_to(length));
+            return Poll::Ready(Ok(()));
+        }
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        if buffer.filled().len() > before {
+            self.state.on_read();
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for ServerIo<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        ready!(self.poll_interim(cx))?;
+        let result = Pin::new(&mut self.stream).poll_write(cx, data);
+        self.note_write(&result);
+        result
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        ready!(self.poll_interim(cx))?;
+        let result = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        self.note_write(&result);
+        result
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_interim(cx))?;
+        let result = Pin::new(&mut self.stream).poll_flush(cx);
+        if result.is_pending() {
+            self.note_write(&result);
+        }
+        result
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_was_read_ahead_comes_first() {
+        let (near, mut far) = tokio::io::duplex(64);
+        let mut io = ServerIo::new(near, Bytes::from_static(b"ab"), Arc::default());
+        far.write_all(b"cd").await.unwrap();
+        drop(far);
+
+        let mut text = String::new();
+        io.read_to_string(&mut text).await.unwrap();
+
+        assert_eq!(text, "abcd");
+    }
+
+    #[tokio::test]
+    async fn an_interim_response_goes_out_before_the_final_one() {
+        let (near, mut far) = tokio::io::duplex(64);
+        let state = Arc::<ConnState>::default();
+        let mut io = ServerIo::new(near, Bytes::new(), Arc::clone(&state));
+        state.push_interim(b"103;");
+        io.write_all(b"200").await.unwrap();
+        drop(io);
+
+        let mut text = String::new();
+        far.read_to_string(&mut text).await.unwrap();
+
+        assert_eq!(text, "103;200");
+    }
+}

@@ -1,0 +1,280 @@
+//! Drives one client connection: HTTP/1.1 or HTTP/2 on any byte stream, one service for both.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{Request, Response};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use hyper::body::Incoming;
+use hyper::service::{HttpService, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
+use tracing::debug;
+
+use super::connection::{Command, ConnState, Connection, InFlight};
+use super::io::ServerIo;
+use crate::body::{Body, BoxError};
+use crate::tasks::{TaskExecutor, Tasks};
+
+/// What every HTTP/2 connection starts with (RFC 9113, section 3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// A dead HTTP/2 peer is found by a PING that stays unanswered for this long.
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
+const PING_INTERVAL: Duration = Duration::from_secs(60);
+
+/// The protocols and limits of a listener's connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HttpSettings {
+    /// HTTP/1.1 is spoken.
+    pub(crate) http1: bool,
+    /// HTTP/2 is spoken: by ALPN on TLS, by prior knowledge without.
+    pub(crate) http2: bool,
+    /// The largest request head in bytes. Default 64 KiB.
+    pub(crate) max_head: u32,
+    /// The most header fields of a request. Default 100.
+    pub(crate) max_fields: usize,
+    /// The most streams at once on an HTTP/2 connection. Default 250.
+    pub(crate) max_streams: u32,
+}
+
+/// Which HTTP version a connection speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    Http1,
+    Http2,
+}
+
+/// Answers the requests of a connection.
+pub(crate) trait Service: Clone + Send + 'static {
+    /// Answers one request. Dropping the future means that the client is gone.
+    fn call(&self, request: Request<Body>) -> impl Future<Output = Response<Body>> + Send;
+}
+
+/// A response body that keeps its request counted until the last byte is out.
+struct CountedBody {
+    body: Body,
+    _request: InFlight,
+}
+
+// === impl HttpSettings ===
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        Self { http1: true, http2: true, max_head: 64 * 1024, max_fields: 100, max_streams: 250 }
+    }
+}
+
+// === the two drivers ===
+
+/// Serves `stream` until it is closed, drained or told to close.
+pub(crate) async fn serve<S>(
+    stream: S,
+    known: Option<Protocol>,
+    connection: Arc<Connection>,
+    settings: HttpSettings,
+    tasks: Tasks,
+    service: impl Service,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let state = Arc::clone(connection.state());
+    let mut stream = stream;
+    let (protocol, read_ahead) = match known {
+        Some(protocol) => (protocol, Bytes::new()),
+        None if settings.http2 => match unless_closed(&state, sniff(&mut stream)).await {
+            Some(Ok(found)) => found,
+            Some(Err(_)) | None => return,
+        },
+        None => (Protocol::Http1, Bytes::new()),
+    };
+    if protocol == Protocol::Http1 && !settings.http1 {
+        debug!(peer = %connection.peer(), "HTTP/1 is not among the protocols of this listener");
+        return;
+    }
+    let io = TokioIo::new(ServerIo::new(stream, read_ahead, Arc::clone(&state)));
+    let counted = Counted { state: Arc::clone(&state), service };
+    let service = service_fn(move |request: Request<Incoming>| {
+        let counted = counted.clone();
+        async move { Ok::<_, Infallible>(counted.call(request).await) }
+    });
+    let result = match protocol {
+        Protocol::Http1 => serve_http1(io, &state, settings, service).await,
+        Protocol::Http2 => serve_http2(io, &state, settings, tasks, service).await,
+    };
+    if let Err(error) = result {
+        debug!(peer = %connection.peer(), %error, "client connection ended");
+    }
+}
+
+async fn serve_http1<I, V>(io: I, state: &ConnState, settings: HttpSettings, service: V) -> hyper::Result<()>
+where
+    I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
+    V: HttpService<Incoming, ResBody = CountedBody>,
+    V::Error: Into<BoxError>,
+{
+    let connection = hyper::server::conn::http1::Builder::new()
+        .header_read_timeout(None)
+        .max_buf_size(settings.max_head as usize)
+        .max_headers(settings.max_fields)
+        .serve_connection(io, service)
+        .with_upgrades();
+    let mut connection = pin!(connection);
+    loop {
+        tokio::select! {
+            biased;
+            result = connection.as_mut() => return result,
+            command = state.woken() => match command {
+                None => {}
+                Some(Command::Drain) => connection.as_mut().graceful_shutdown(),
+                Some(Command::Close) => return Ok(()),
+            },
+        }
+    }
+}
+
+async fn serve_http2<I, V>(
+    io: I,
+    state: &ConnState,
+    settings: HttpSettings,
+    tasks: Tasks,
+    service: V,
+) -> hyper::Result<()>
+where
+    I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
+    V: HttpService<Incoming, ResBody = CountedBody>,
+    V::Future: Send + 'static,
+    V::Error: Into<BoxError>,
+{
+    state.set_multiplexed();
+    let connection = hyper::server::conn::http2::Builder::new(TaskExecutor(tasks))
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(settings.max_streams)
+        .max_header_list_size(settings.max_head)
+        .max_local_error_reset_streams(100)
+        .keep_alive_interval(PING_INTERVAL)
+        .keep_alive_timeout(PING_TIMEOUT)
+        .serve_connection(io, service);
+    let mut connection = pin!(connection);
+    loop {
+        tokio::select! {
+            biased;
+            result = connection.as_mut() => return result,
+            command = state.woken() => match command {
+                None => {}
+                Some(Command::Drain) => connection.as_mut().graceful_shutdown(),
+                Some(Command::Close) => return Ok(()),
+            },
+        }
+    }
+}
+
+// === protocol by the first bytes ===
+
+/// Reads until the stream either is or is not HTTP/2 by prior knowledge.
+async fn sniff<S: AsyncRead + Unpin>(stream: &mut S) -> std::io::Result<(Protocol, Bytes)> {
+    let mut head = BytesMut::with_capacity(2048);
+    loop {
+        let length = head.len().min(PREFACE.len());
+        if head.get(..length) != PREFACE.get(..length) {
+            return Ok((Protocol::Http1, head.freeze()));
+        }
+        if length == PREFACE.len() {
+            return Ok((Protocol::Http2, head.freeze()));
+        }
+        if stream.read_buf(&mut head).await? == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+}
+
+/// Runs `work` unless the connection is told to drain or close first.
+pub(crate) async fn unless_closed<T>(state: &ConnState, work: impl Future<Output = T>) -> Option<T> {
+    let mut work = pin!(work);
+    loop {
+        tokio::select! {
+            biased;
+            done = work.as_mut() => return Some(done),
+            command = state.woken() => if command.is_some() { return None },
+        }
+    }
+}
+
+// === counting ===
+
+#[derive(Clone)]
+struct Counted<V> {
+    state: Arc<ConnState>,
+    service: V,
+}
+
+impl<V: Service> Counted<V> {
+    async fn call(self, request: Request<Incoming>) -> Response<CountedBody> {
+        let in_flight = self.state.begin();
+        let response = self.service.call(request.map(Body::from)).await;
+        response.map(|body| CountedBody { body, _request: in_flight })
+    }
+}
+
+impl HttpBody for CountedBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn sniffed(pieces: &[&[u8]]) -> Option<(Protocol, Bytes)> {
+        use tokio::io::AsyncWriteExt as _;
+        let (mut near, mut far) = tokio::io::duplex(256);
+        let writer = async {
+            for piece in pieces {
+                far.write_all(piece).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+            drop(far);
+        };
+        tokio::join!(sniff(&mut near), writer).0.ok()
+    }
+
+    #[tokio::test]
+    async fn http2_by_prior_knowledge_is_known_by_its_preface() {
+        let (protocol, read) = sniffed(&[b"PRI * HT", b"TP/2.0\r\n\r\nSM\r\n\r\nmore"]).await.unwrap();
+        assert_eq!(protocol, Protocol::Http2);
+        assert!(read.starts_with(PREFACE));
+    }
+
+    #[tokio::test]
+    async fn anything_else_is_http1_and_loses_no_byte() {
+        for text in ["GET / HTTP/1.1\r\n\r\n", "PRI * HTTP/1.1\r\n\r\n", "\x16\x03\x01"] {
+            let (protocol, read) = sniffed(&[text.as_bytes()]).await.unwrap();
+            assert_eq!((protocol, read.as_ref()), (Protocol::Http1, text.as_bytes()));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_preface_cut_short_is_an_end() {
+        assert!(sniffed(&[b"PRI * HTTP/2.0\r\n"]).await.is_none());
+    }
+}

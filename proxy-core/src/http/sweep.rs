@@ -1,0 +1,203 @@
+//! One coarse timer for all client connections of a worker, instead of one timer per request.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::connection::{Activity, Command, ConnState};
+
+/// How often the sweeper looks; every limit is kept to within this.
+pub(crate) const TICK: Duration = Duration::from_secs(1);
+
+/// How long a connection may keep the proxy waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ConnLimits {
+    /// From the accept or the first byte of a head to the head's end. Default 1 minute.
+    pub(crate) head: Duration,
+    /// Between two requests. Default 5 minutes.
+    pub(crate) idle: Duration,
+    /// While the client takes no byte of a response. Default 1 minute.
+    pub(crate) stalled_write: Duration,
+}
+
+/// The open client connections of a worker.
+#[derive(Debug, Default)]
+pub(crate) struct Connections {
+    open: Mutex<Open>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    next: u64,
+    entries: HashMap<u64, Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    state: Arc<ConnState>,
+    limits: ConnLimits,
+    watch: Watch,
+}
+
+/// Removes a connection from [`Connections`] when dropped.
+#[derive(Debug)]
+pub(crate) struct Registration {
+    connections: Arc<Connections>,
+    id: u64,
+}
+
+/// The pure part: counts the ticks that a connection stayed in one phase.
+#[derive(Clone, Copy, Debug, Default)]
+struct Watch {
+    last: Activity,
+    ticks: u32,
+}
+
+// === impl ConnLimits ===
+
+impl Default for ConnLimits {
+    fn default() -> Self {
+        Self {
+            head: Duration::from_secs(60),
+            idle: Duration::from_secs(300),
+            stalled_write: Duration::from_secs(60),
+        }
+    }
+}
+
+// === impl Connections ===
+
+impl Connections {
+    /// Watches a connection until the registration is dropped.
+    pub(crate) fn register(self: &Arc<Self>, state: Arc<ConnState>, limits: ConnLimits) -> Registration {
+        let mut open = self.lock();
+        let id = open.next;
+        open.next += 1;
+        open.entries.insert(id, Entry { state, limits, watch: Watch::default() });
+        Registration { connections: Arc::clone(self), id }
+    }
+
+    /// Connections that are open now.
+    pub(crate) fn len(&self) -> usize {
+        self.lock().entries.len()
+    }
+
+    /// Requests that are in flight now.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.lock().entries.values().map(|entry| entry.state.activity().in_flight as usize).sum()
+    }
+
+    /// Asks every connection to finish what is in flight and close.
+    pub(crate) fn drain(&self) {
+        for entry in self.lock().entries.values() {
+            entry.state.command(Command::Drain);
+        }
+    }
+
+    /// One tick: ends the connections that kept the proxy waiting for too long.
+    pub(crate) fn sweep(&self) {
+        for entry in self.lock().entries.values_mut() {
+            if let Some(command) = entry.watch.tick(entry.state.activity(), &entry.limits) {
+                entry.state.command(command);
+            }
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Registration ===
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        self.connections.lock().entries.remove(&self.id);
+    }
+}
+
+// === impl Watch ===
+
+impl Watch {
+    fn tick(&mut self, now: Activity, limits: &ConnLimits) -> Option<Command> {
+        // Reads do not count as progress of a head, so a client that drips bytes gains no time.
+        let same_phase = if now.in_flight > 0 {
+            now.write_blocked && self.last.write_blocked && now.writes == self.last.writes
+        } else {
+            self.last.in_flight == 0
+                && now.served == self.last.served
+                && (now.multiplexed || now.head_started == self.last.head_started)
+        };
+        self.ticks = if same_phase { self.ticks.saturating_add(1) } else { 0 };
+        self.last = now;
+        let (limit, command) = if now.in_flight > 0 {
+            (limits.stalled_write, Command::Close)
+        } else if now.served > 0 && (now.multiplexed || !now.head_started) {
+            (limits.idle, Command::Drain)
+        } else {
+            (limits.head, Command::Close)
+        };
+        let over = !limit.is_zero() && TICK.saturating_mul(self.ticks) >= limit;
+        (over && same_phase).then_some(command)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticks_until(commands: u32, activity: Activity) -> Option<(u32, Command)> {
+        let mut watch = Watch::default();
+        (1..=commands).find_map(|tick| Some((tick, watch.tick(activity, &ConnLimits::default())?)))
+    }
+
+    #[test]
+    fn a_silent_connection_is_closed_after_the_head_timeout() {
+        let silent = Activity { head_started: true, ..Activity::default() };
+        assert_eq!(ticks_until(100, silent), Some((61, Command::Close)));
+    }
+
+    #[test]
+    fn an_idle_connection_is_drained_after_the_idle_timeout() {
+        let idle = Activity { served: 1, ..Activity::default() };
+        assert_eq!(ticks_until(400, idle), Some((301, Command::Drain)));
+    }
+
+    #[test]
+    fn a_request_in_flight_is_never_ended_while_the_client_takes_bytes() {
+        let busy = Activity { in_flight: 1, ..Activity::default() };
+        assert_eq!(ticks_until(10_000, busy), None);
+    }
+
+    #[test]
+    fn a_client_that_takes_no_byte_is_closed() {
+        let stalled = Activity { in_flight: 1, write_blocked: true, ..Activity::default() };
+        assert_eq!(ticks_until(100, stalled), Some((61, Command::Close)));
+    }
+
+    #[test]
+    fn a_client_that_takes_a_byte_now_and_then_is_not_closed() {
+        let mut watch = Watch::default();
+        for writes in 0..1000 {
+            let slow = Activity { in_flight: 1, write_blocked: true, writes, ..Activity::default() };
+            assert_eq!(watch.tick(slow, &ConnLimits::default()), None);
+        }
+    }
+
+    #[test]
+    fn control_frames_do_not_turn_an_idle_http2_connection_into_a_slow_head() {
+        let idle = Activity { served: 3, multiplexed: true, head_started: true, ..Activity::default() };
+        assert_eq!(ticks_until(400, idle), Some((301, Command::Drain)));
+    }
+
+    #[test]
+    fn a_registration_counts_until_it_is_dropped() {
+        let connections = Arc::new(Connections::default());
+        let state = Arc::<ConnState>::default();
+        let registration = connections.register(Arc::clone(&state), ConnLimits::default());
+        let _request = state.begin();
+        assert_eq!((connections.len(), connections.in_flight()), (1, 1));
+        drop(registration);
+        assert_eq!(connections.len(), 0);
+    }
+}

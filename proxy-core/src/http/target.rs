@@ -1,0 +1,276 @@
+//! Head checks: what a request must look like before anything routes it, in one form for HTTP/1.1 and
+//! HTTP/2 (RFC 9112, section 3; RFC 9113, section 8.3; RFC 9110, sections 4.2 and 10.1.1).
+//!
+//! hyper parses leniently here: it passes on requests without Host, with two, with any target form and
+//! with any transfer coding. What leaves this module has an origin-form target with resolved dot segments,
+//! one valid host, and framing that both sides of the proxy read the same way.
+
+use std::borrow::Cow;
+
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::request::Parts;
+use http::uri::PathAndQuery;
+use http::{Method, StatusCode, Uri, Version};
+
+use super::forwarded;
+
+/// The longest request target in bytes; a longer one gets 414.
+const MAX_TARGET: usize = 8 * 1024;
+
+/// Why a request is refused before it is routed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rejection {
+    pub(crate) status: StatusCode,
+    pub(crate) reason: &'static str,
+}
+
+/// What a request that passed the checks asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Asks {
+    /// A resource of the host (`None`: an HTTP/1.0 request without Host).
+    Resource(Option<HeaderValue>),
+    /// `OPTIONS *`: the proxy itself.
+    Server,
+}
+
+/// Checks a request head and brings it into the form that is routed and forwarded.
+pub(crate) fn check(parts: &mut Parts) -> Result<Asks, Rejection> {
+    if parts.method == Method::CONNECT {
+        return Err(refuse(StatusCode::METHOD_NOT_ALLOWED, "CONNECT is not served"));
+    }
+    let host = host(parts)?;
+    check_framing(&mut parts.headers)?;
+    check_expect(&parts.headers)?;
+    drop_aliases(&mut parts.headers);
+    if parts.uri.path() == "*" {
+        return match parts.method {
+            Method::OPTIONS => Ok(Asks::Server),
+            _ => Err(bad("the target * is for OPTIONS only")),
+        };
+    }
+    set_origin_form(&mut parts.uri)?;
+    Ok(Asks::Resource(host))
+}
+
+// === host ===
+
+fn host(parts: &mut Parts) -> Result<Option<HeaderValue>, Rejection> {
+    let mut lines = parts.headers.get_all(header::HOST).iter();
+    let (line, more) = (lines.next().cloned(), lines.next().is_some());
+    if more {
+        return Err(bad("there are two Host fields"));
+    }
+    if let Some(line) = &line {
+        check_authority(line.as_bytes())?;
+    }
+    let host = match parts.uri.authority() {
+        Some(authority) => {
+            check_scheme(&parts.uri)?;
+            check_authority(authority.as_str().as_bytes())?;
+            let differs =
+                line.as_ref().is_some_and(|line| !line.as_bytes().eq_ignore_ascii_case(authority.as_str().as_bytes()));
+            if differs && parts.version == Version::HTTP_2 {
+                return Err(bad("Host differs from :authority"));
+            }
+            HeaderValue::from_str(authority.as_str()).map(Some).map_err(|_| bad("the host is not valid"))?
+        }
+        None if line.is_none() && parts.version != Version::HTTP_10 => return Err(bad("there is no Host")),
+        None => line.clone(),
+    };
+    if host != line && let Some(host) = &host {
+        parts.headers.insert(header::HOST, host.clone());
+    }
+    Ok(host)
+}
+
+fn check_scheme(uri: &Uri) -> Result<(), Rejection> {
+    match uri.scheme_str() {
+        Some("http" | "https") => Ok(()),
+        None => Err(bad("the target is neither a path nor a URI")),
+        Some(_) => Err(bad("the scheme is neither http nor https")),
+    }
+}
+
+/// `host`, `host:port`, with a name, an IPv4 address or an IPv6 address in brackets.
+fn check_authority(text: &[u8]) -> Result<(), Rejection> {
+    const WRONG: Rejection = bad("the host is not valid");
+    if text.is_empty() || text.len() > 255 {
+        return Err(WRONG);
+    }
+    let (name, port) = if text.starts_with(b"[") {
+        let end = text.iter().position(|byte| *byte == b']').ok_or(WRONG)?;
+        let (address, rest) = text.split_at(end + 1);
+        let inner = std::str::from_utf8(&address[1..end]).map_err(|_| WRONG)?;
+        inner.parse::<std::net::Ipv6Addr>().map_err(|_| WRONG)?;
+        (None, rest)
+    } else {
+        let end = text.iter().position(|byte| *byte == b':').unwrap_or(text.len());
+        let (name, rest) = text.split_at(end);
+        (Some(name), rest)
+    };
+    let name_is_valid = name.is_none_or(is_host_name);
+    let port_is_valid = match port {
+        [] | [b':'] => true,
+        [b':', digits @ ..] => {
+            digits.iter().all(u8::is_ascii_digit)
+                && std::str::from_utf8(digits).is_ok_and(|digits| digits.parse::<u16>().is_ok_and(|port| port > 0))
+        }
+        _ => false,
+    };
+    if name_is_valid && port_is_valid { Ok(()) } else { Err(WRONG) }
+}
+
+fn is_host_name(name: &[u8]) -> bool {
+    let name = name.strip_suffix(b".").unwrap_or(name);
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~');
+    !name.is_empty()
+        && name.split(|byte| *byte == b'.').all(|label| !label.is_empty() && label.iter().all(plain))
+}
+
+// === framing ===
+
+fn check_framing(headers: &mut HeaderMap) -> Result<(), Rejection> {
+    if headers.contains_key(header::TRANSFER_ENCODING) {
+        check_codings(headers)?;
+    }
+    // hyper has checked the value; `005` and a repeated field are forwarded as one plain number.
+    if let Some(length) = headers.get(header::CONTENT_LENGTH) {
+        let digits = length.as_bytes();
+        let plain = digits == b"0" || !digits.starts_with(b"0");
+        let once = headers.get_all(header::CONTENT_LENGTH).iter().nth(1).is_none();
+        if !plain || !once {
+            let number: u64 = length
+                .to_str()
+                .ok()
+                .and_then(|text| text.parse().ok())
+                .ok_or(bad("Content-Length is not a number"))?;
+            headers.insert(header::CONTENT_LENGTH, number.into());
+        }
+    }
+    Ok(())
+}
+
+fn check_codings(headers: &HeaderMap) -> Result<(), Rejection> {
+    let mut rejection = None;
+    let mut codings = headers
+        .get_all(header::TRANSFER_ENCODING)
+        .iter()
+        .flat_map(|line| line.as_bytes().split(|byte| *byte == b','))
+        .map(<[u8]>::trim_ascii)
+        .peekable();
+    while let Some(coding) = codings.next() {
+        let last = codings.peek().is_none();
+        let chunked = coding.eq_ignore_ascii_case(b"chunked");
+        let known = chunked || coding.is_empty() || coding.eq_ignore_ascii_case(b"identity");
+        match (last, chunked, known) {
+            (true, true, _) => {}
+            (false, false, false) => {
+                rejection = Some(refuse(StatusCode::NOT_IMPLEMENTED, "the transfer coding is not supported"));
+            }
+            _ => return Err(bad("Transfer-Encoding is not one final chunked")),
+        }
+    }
+    rejection.map_or(Ok(()), Err)
+}
+
+fn check_expect(headers: &HeaderMap) -> Result<(), Rejection> {
+    let met = headers
+        .get_all(header::EXPECT)
+        .iter()
+        .all(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"));
+    if met { Ok(()) } else { Err(refuse(StatusCode::EXPECTATION_FAILED, "the expectation is not known")) }
+}
+
+fn drop_aliases(headers: &mut HeaderMap) {
+    if headers.keys().any(forwarded::is_alias) {
+        let aliases: Vec<HeaderName> =
+            headers.keys().filter(|name| forwarded::is_alias(name)).cloned().collect();
+        for name in aliases {
+            headers.remove(name);
+        }
+    }
+}
+
+// === target ===
+
+fn set_origin_form(uri: &mut Uri) -> Result<(), Rejection> {
+    let Some(target) = uri.path_and_query() else {
+        return Err(bad("the target has no path"));
+    };
+    if target.as_str().len() > MAX_TARGET {
+        return Err(refuse(StatusCode::URI_TOO_LONG, "the target is too long"));
+    }
+    if !target.path().starts_with('/') {
+        return Err(bad("the target is neither a path nor a URI"));
+    }
+    if target.path().contains("%00") {
+        return Err(bad("the path has a NUL"));
+    }
+    let resolved = resolve_dot_segments(target.path());
+    if uri.authority().is_none() && matches!(resolved, Cow::Borrowed(_)) {
+        return Ok(());
+    }
+    let text = match (&resolved, target.query()) {
+        (Cow::Borrowed(_), _) => None,
+        (Cow::Owned(path), None) => Some(path.clone()),
+        (Cow::Owned(path), Some(query)) => Some(format!("{path}?{query}")),
+    };
+    let target = match text {
+        None => target.clone(),
+        Some(text) => PathAndQuery::try_from(text).map_err(|_| bad("the path is not valid"))?,
+    };
+    *uri = Uri::from(target);
+    Ok(())
+}
+
+/// Removes `.` and `..` segments, plain or with encoded dots (RFC 3986, section 5.2.4). Nothing else of the
+/// path changes: `//` stays, and `%2F` is no separator.
+fn resolve_dot_segments(path: &str) -> Cow<'_, str> {
+    if !path.split('/').any(|segment| dots(segment).is_some()) {
+        return Cow::Borrowed(path);
+    }
+    let mut kept: Vec<&str> = Vec::new();
+    let segments: Vec<&str> = path.split('/').skip(1).collect();
+    for (index, segment) in segments.iter().enumerate() {
+        let last = index + 1 == segments.len();
+        match dots(segment) {
+            Some(up) => {
+                if up == 2 {
+                    kept.pop();
+                }
+                if last {
+                    kept.push("");
+                }
+            }
+            None => kept.push(segment),
+        }
+    }
+    Cow::Owned(format!("/{}", kept.join("/")))
+}
+
+/// 1 for `.`, 2 for `..`, in any encoding.
+fn dots(segment: &str) -> Option<usize> {
+    let mut rest = segment.as_bytes();
+    let mut count = 0;
+    while !rest.is_empty() {
+        rest = match rest {
+            [b'.', tail @ ..] | [b'%', b'2', b'e' | b'E', tail @ ..] => tail,
+            _ => return None,
+        };
+        count += 1;
+    }
+    (1..=2).contains(&count).then_some(count)
+}
+
+// === helpers ===
+
+const fn refuse(status: StatusCode, reason: &'static str) -> Rejection {
+    Rejection { status, reason }
+}
+
+const fn bad(reason: &'static str) -> Rejection {
+    refuse(StatusCode::BAD_REQUEST, reason)
+}
+
+#[cfg(test)]
+mod tests;

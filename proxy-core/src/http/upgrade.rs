@@ -1,0 +1,113 @@
+//! Upgraded connections, such as WebSockets: from a 101 on the proxy copies bytes both ways.
+
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::request::Parts;
+use http::{Method, Version};
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+use tracing::debug;
+
+use super::hop_by_hop;
+
+const SEC_WEBSOCKET_ACCEPT: HeaderName = HeaderName::from_static("sec-websocket-accept");
+const SEC_WEBSOCKET_KEY: HeaderName = HeaderName::from_static("sec-websocket-key");
+
+/// An upgrade that a client asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    protocol: HeaderValue,
+    websocket: bool,
+}
+
+// === impl Wanted ===
+
+impl Wanted {
+    /// The upgrade that the request asks for. Only a GET of HTTP/1.1 without a body can: anything else is
+    /// answered as if the client had not asked, which RFC 9110, section 7.8 allows.
+    pub(crate) fn of(parts: &Parts, has_body: bool) -> Option<Self> {
+        let asks = parts.method == Method::GET
+            && parts.version == Version::HTTP_11
+            && !has_body
+            && hop_by_hop::connection_lists(&parts.headers, "upgrade");
+        let protocol = parts.headers.get(header::UPGRADE).filter(|_| asks)?;
+        // An upgrade of the proxy's own protocol is not for upstreams to accept.
+        if protocol.as_bytes().get(..2).is_some_and(|start| start.eq_ignore_ascii_case(b"h2")) {
+            return None;
+        }
+        Some(Self { protocol: protocol.clone(), websocket: parts.headers.contains_key(SEC_WEBSOCKET_KEY) })
+    }
+
+    /// Asks the upstream for the same, after the hop-by-hop fields were removed.
+    pub(crate) fn ask(&self, headers: &mut HeaderMap) {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
+        headers.insert(header::UPGRADE, self.protocol.clone());
+    }
+
+    /// Whether a 101 with `headers` is an answer to this and to nothing else.
+    pub(crate) fn is_granted_by(&self, headers: &HeaderMap) -> bool {
+        let same = headers.get(header::UPGRADE).is_some_and(|granted| {
+            self.protocol
+                .as_bytes()
+                .split(|byte| *byte == b',')
+                .any(|wanted| wanted.trim_ascii().eq_ignore_ascii_case(granted.as_bytes()))
+        });
+        same && (!self.websocket || headers.contains_key(SEC_WEBSOCKET_ACCEPT))
+    }
+}
+
+/// Copies bytes both ways until both directions have ended or one side broke. What either side sent right
+/// behind the handshake comes first.
+pub(crate) async fn tunnel(client: OnUpgrade, upstream: OnUpgrade) {
+    let (client, upstream) = match tokio::try_join!(client, upstream) {
+        Ok(both) => both,
+        Err(error) => {
+            debug!(%error, "upgrade failed");
+            return;
+        }
+    };
+    let (mut client, mut upstream) = (TokioIo::new(client), TokioIo::new(upstream));
+    match tokio::io::copy_bidirectional(&mut client, &mut upstream).await {
+        Ok((from_client, from_upstream)) => debug!(from_client, from_upstream, "tunnel ended"),
+        Err(error) => debug!(%error, "tunnel broke"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    fn parts(method: &str, headers: &[(&str, &str)]) -> Parts {
+        let mut request = Request::builder().method(method).uri("/");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.body(()).unwrap().into_parts().0
+    }
+
+    const ASKS: [(&str, &str); 3] =
+        [("connection", "keep-alive, Upgrade"), ("upgrade", "WebSocket"), ("sec-websocket-key", "x")];
+
+    #[test]
+    fn only_a_get_that_says_connection_upgrade_asks_for_one() {
+        assert!(Wanted::of(&parts("GET", &ASKS), false).is_some());
+        assert!(Wanted::of(&parts("GET", &ASKS), true).is_none());
+        assert!(Wanted::of(&parts("POST", &ASKS), false).is_none());
+        assert!(Wanted::of(&parts("GET", &ASKS[1..]), false).is_none());
+        assert!(Wanted::of(&parts("GET", &[ASKS[0], ("upgrade", "h2c")]), false).is_none());
+        let mut old = parts("GET", &ASKS);
+        old.version = Version::HTTP_10;
+        assert!(Wanted::of(&old, false).is_none());
+    }
+
+    #[test]
+    fn a_101_must_grant_what_was_asked_for() {
+        let wanted = Wanted::of(&parts("GET", &ASKS), false).unwrap();
+        let granted = |headers: &[(&str, &str)]| wanted.is_granted_by(&parts("GET", headers).headers);
+        assert!(granted(&[("upgrade", "websocket"), ("sec-websocket-accept", "y")]));
+        assert!(!granted(&[("upgrade", "websocket")]));
+        assert!(!granted(&[("upgrade", "other"), ("sec-websocket-accept", "y")]));
+        assert!(!granted(&[("sec-websocket-accept", "y")]));
+    }
+}

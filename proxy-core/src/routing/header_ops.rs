@@ -1,0 +1,281 @@
+//! Changes to header fields, of requests and responses, in Caddy's order: add, set, delete, replace.
+
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+use regex::Regex;
+
+use super::template::Template;
+use crate::request::Context;
+
+/// Changes to the fields of one head. The order is fixed, whatever order they were written in.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HeaderOps {
+    pub(crate) add: Vec<(HeaderName, Template)>,
+    pub(crate) set: Vec<(HeaderName, Template)>,
+    pub(crate) delete: Vec<NamePattern>,
+    pub(crate) replace: Vec<Replacement>,
+}
+
+/// Which fields to delete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NamePattern {
+    All,
+    Exact(HeaderName),
+    Prefix(String),
+    Suffix(String),
+    Contains(String),
+}
+
+/// A replacement inside the values of one field, or of all.
+#[derive(Clone, Debug)]
+pub(crate) struct Replacement {
+    pub(crate) field: Option<HeaderName>,
+    pub(crate) search: Search,
+    pub(crate) replace: Template,
+}
+
+/// What is replaced.
+#[derive(Clone, Debug)]
+pub(crate) enum Search {
+    Text(Template),
+    Regex(Regex),
+}
+
+/// Changes to a response, with the condition under which they apply.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ResponseOps {
+    pub(crate) ops: HeaderOps,
+    /// Wait for the answer's own fields.
+    pub(crate) deferred: bool,
+    /// Only for these status codes; 1 to 5 stand for whole classes. Empty: any.
+    pub(crate) statuses: Vec<u16>,
+    /// Fields that must be absent (`None`) or hold one of the values (empty: any value).
+    pub(crate) fields: Vec<(HeaderName, Option<Vec<String>>)>,
+}
+
+// === impl HeaderOps ===
+
+impl HeaderOps {
+    /// Changes `headers`; placeholders speak of the request `cx`.
+    pub(crate) fn apply(&self, headers: &mut HeaderMap, cx: &Context) {
+        if self.delete.contains(&NamePattern::All) {
+            headers.clear();
+        }
+        for (name, value) in &self.add {
+            if let Some(value) = render(value, cx) {
+                headers.append(name, value);
+            }
+        }
+        for (name, value) in &self.set {
+            if let Some(value) = render(value, cx) {
+                headers.insert(name, value);
+            }
+        }
+        for pattern in &self.delete {
+            pattern.delete_from(headers);
+        }
+        for replacement in &self.replace {
+            replacement.apply(headers, cx);
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.add.is_empty() && self.set.is_empty() && self.delete.is_empty() && self.replace.is_empty()
+    }
+}
+
+/// A value that would not be a valid field value, such as one with a line break, is left out.
+fn render(template: &Template, cx: &Context) -> Option<HeaderValue> {
+    match template.as_static() {
+        Some(text) => HeaderValue::from_bytes(text.as_bytes()).ok(),
+        None => HeaderValue::from_bytes(template.render(cx).as_bytes()).ok(),
+    }
+}
+
+// === impl NamePattern ===
+
+impl NamePattern {
+    /// `Name`, `Pre*`, `*fix`, `*mid*` or `*`. `None` if it is no field name.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let lower = text.to_ascii_lowercase();
+        let inner = lower.trim_matches('*').to_owned();
+        Some(match (lower.starts_with('*'), lower.ends_with('*')) {
+            _ if lower == "*" => Self::All,
+            (true, true) => Self::Contains(inner),
+            (true, false) => Self::Suffix(inner),
+            (false, true) => Self::Prefix(inner),
+            (false, false) => Self::Exact(HeaderName::from_bytes(lower.as_bytes()).ok()?),
+        })
+    }
+
+    fn matches(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Exact(exact) => exact == name,
+            Self::Prefix(text) => name.starts_with(text.as_str()),
+            Self::Suffix(text) => name.ends_with(text.as_str()),
+            Self::Contains(text) => name.contains(text.as_str()),
+        }
+    }
+
+    fn delete_from(&self, headers: &mut HeaderMap) {
+        match self {
+            // Was cleared before anything was added.
+            Self::All => {}
+            Self::Exact(name) => {
+                headers.remove(name);
+            }
+            Self::Prefix(_) | Self::Suffix(_) | Self::Contains(_) => {
+                let found: Vec<HeaderName> =
+                    headers.keys().filter(|name| self.matches(name.as_str())).cloned().collect();
+                for name in found {
+                    headers.remove(name);
+                }
+            }
+        }
+    }
+}
+
+// === impl Replacement ===
+
+impl Replacement {
+    fn apply(&self, headers: &mut HeaderMap, cx: &Context) {
+        let with = self.replace.render(cx);
+        for (name, value) in headers.iter_mut() {
+            if self.field.as_ref().is_some_and(|field| field != name) {
+                continue;
+            }
+            let Ok(text) = std::str::from_utf8(value.as_bytes()) else { continue };
+            let replaced = match &self.search {
+                Search::Text(search) => text.replace(&search.render(cx), &with),
+                Search::Regex(regex) => regex.replace_all(text, with.as_str()).into_owned(),
+            };
+            if let Ok(replaced) = HeaderValue::from_bytes(replaced.as_bytes()) {
+                *value = replaced;
+            }
+        }
+    }
+}
+
+// === impl ResponseOps ===
+
+impl ResponseOps {
+    /// Changes the fields of an answer with `status`, if the condition holds.
+    pub(crate) fn apply(&self, status: u16, headers: &mut HeaderMap, cx: &Context) {
+        if self.holds(status, headers) {
+            self.ops.apply(headers, cx);
+        }
+    }
+
+    fn holds(&self, status: u16, headers: &HeaderMap) -> bool {
+        let class = |wanted: u16| wanted < 10 && wanted == status / 100;
+        let by_status = self.statuses.is_empty()
+            || self.statuses.iter().any(|wanted| *wanted == status || class(*wanted));
+        by_status
+            && self.fields.iter().all(|(name, wanted)| match wanted {
+                None => !headers.contains_key(name),
+                Some(values) if values.is_empty() => headers.contains_key(name),
+                Some(values) => headers
+                    .get_all(name)
+                    .iter()
+                    .any(|value| values.iter().any(|wanted| value_matches(wanted, value.as_bytes()))),
+            })
+    }
+}
+
+fn value_matches(wanted: &str, value: &[u8]) -> bool {
+    match (wanted.strip_prefix('*'), wanted.strip_suffix('*')) {
+        _ if wanted == "*" => true,
+        (Some(_), Some(_)) => {
+            let inner = wanted.trim_matches('*').as_bytes();
+            inner.is_empty() || value.windows(inner.len()).any(|window| window == inner)
+        }
+        (Some(suffix), None) => value.ends_with(suffix.as_bytes()),
+        (None, Some(prefix)) => value.starts_with(prefix.as_bytes()),
+        (None, None) => value == wanted.as_bytes(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routing::tests::context;
+
+    fn name(text: &str) -> HeaderName {
+        HeaderName::from_bytes(text.as_bytes()).unwrap()
+    }
+
+    fn text(value: &str) -> Template {
+        Template::parse(value)
+    }
+
+    #[test]
+    fn the_order_is_add_set_delete_replace() {
+        let ops = HeaderOps {
+            add: vec![(name("x-a"), text("2"))],
+            set: vec![(name("x-b"), text("old {http.request.method}"))],
+            delete: vec![NamePattern::parse("X-A").unwrap()],
+            replace: vec![Replacement {
+                field: Some(name("x-b")),
+                search: Search::Regex(Regex::new("^(o)ld").unwrap()),
+                replace: text("${1}k"),
+            }],
+        };
+        let mut headers = HeaderMap::new();
+        headers.insert("x-a", HeaderValue::from_static("1"));
+        ops.apply(&mut headers, &context("GET", "http://a/"));
+
+        assert!(!headers.contains_key("x-a"));
+        assert_eq!(headers["x-b"], "ok GET");
+    }
+
+    #[test]
+    fn names_are_deleted_by_pattern() {
+        for (pattern, left) in [("X-*", vec!["date"]), ("*te", vec!["x-a"]), ("*at*", vec!["x-a"]), ("*", vec![])] {
+            let ops = HeaderOps { delete: vec![NamePattern::parse(pattern).unwrap()], ..HeaderOps::default() };
+            let mut headers = HeaderMap::new();
+            headers.insert("x-a", HeaderValue::from_static("1"));
+            headers.insert("date", HeaderValue::from_static("1"));
+            ops.apply(&mut headers, &context("GET", "http://a/"));
+            assert_eq!(headers.keys().map(HeaderName::as_str).collect::<Vec<_>>(), left, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_would_split_the_head_is_left_out() {
+        let ops = HeaderOps { set: vec![(name("x"), text("{http.request.uri.path}"))], ..HeaderOps::default() };
+        let mut headers = HeaderMap::new();
+        ops.apply(&mut headers, &context("GET", "http://a/%0d%0aset-cookie:%20x"));
+        assert!(headers.is_empty());
+    }
+
+    #[test]
+    fn a_default_applies_only_to_an_absent_field() {
+        let ops = ResponseOps {
+            ops: HeaderOps { set: vec![(name("x"), text("default"))], ..HeaderOps::default() },
+            fields: vec![(name("x"), None)],
+            ..ResponseOps::default()
+        };
+        let cx = context("GET", "http://a/");
+        let mut headers = HeaderMap::new();
+        ops.apply(200, &mut headers, &cx);
+        assert_eq!(headers["x"], "default");
+        headers.insert("x", HeaderValue::from_static("own"));
+        ops.apply(200, &mut headers, &cx);
+        assert_eq!(headers["x"], "own");
+    }
+
+    #[test]
+    fn a_status_class_is_a_condition() {
+        let ops = ResponseOps {
+            ops: HeaderOps { set: vec![(name("x"), text("1"))], ..HeaderOps::default() },
+            statuses: vec![4, 503],
+            ..ResponseOps::default()
+        };
+        let cx = context("GET", "http://a/");
+        for (status, expected) in [(404, true), (503, true), (500, false), (200, false)] {
+            let mut headers = HeaderMap::new();
+            ops.apply(status, &mut headers, &cx);
+            assert_eq!(headers.contains_key("x"), expected, "{status}");
+        }
+    }
+}

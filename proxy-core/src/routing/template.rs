@@ -1,0 +1,273 @@
+//! Text with placeholders, parsed once when a route is compiled.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use http::Version;
+use http::header::{self, HeaderName};
+
+use crate::request::Context;
+
+/// Text with placeholders. A placeholder that is not known stays as text, as in Caddy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Template {
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Value(Placeholder),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Placeholder {
+    Method,
+    Scheme,
+    Proto,
+    Host,
+    Port,
+    HostPort,
+    Uri,
+    Path,
+    Query,
+    PrefixedQuery,
+    Header(HeaderName),
+    Cookie(String),
+    Remote,
+    RemoteHost,
+    RemotePort,
+    ClientIp,
+}
+
+// === impl Template ===
+
+impl Template {
+    /// Parses `{name}` placeholders; `\{` is a brace.
+    pub(crate) fn parse(text: &str) -> Self {
+        let mut parts = Vec::new();
+        let mut plain = String::new();
+        let mut rest = text;
+        while let Some((before, inner)) = rest.split_once('{') {
+            if let Some(before) = before.strip_suffix('\\') {
+                plain.push_str(before);
+                plain.push('{');
+                rest = inner;
+                continue;
+            }
+            plain.push_str(before);
+            let found = inner.split_once('}').and_then(|(name, after)| Some((Placeholder::parse(name)?, after)));
+            if let Some((placeholder, after)) = found {
+                if !plain.is_empty() {
+                    parts.push(Part::Text(std::mem::take(&mut plain)));
+                }
+                parts.push(Part::Value(placeholder));
+                rest = after;
+            } else {
+                plain.push('{');
+                rest = inner;
+            }
+        }
+        plain.push_str(rest);
+        if !plain.is_empty() {
+            parts.push(Part::Text(plain));
+        }
+        Self { parts }
+    }
+
+    /// The text for one request.
+    pub(crate) fn render(&self, cx: &Context) -> String {
+        let mut out = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => out.push_str(text),
+                Part::Value(placeholder) => placeholder.render(cx, &mut out),
+            }
+        }
+        out
+    }
+
+    /// The text if it is the same for every request.
+    pub(crate) fn as_static(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [] => Some(""),
+            [Part::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+}
+
+// === impl Placeholder ===
+
+impl Placeholder {
+    fn parse(name: &str) -> Option<Self> {
+        if name == "http.vars.client_ip" {
+            return Some(Self::ClientIp);
+        }
+        let name = name.strip_prefix("http.request.")?;
+        if let Some(field) = name.strip_prefix("header.") {
+            return HeaderName::from_bytes(field.as_bytes()).ok().map(Self::Header);
+        }
+        if let Some(cookie) = name.strip_prefix("cookie.") {
+            return Some(Self::Cookie(cookie.to_owned()));
+        }
+        Some(match name {
+            "method" => Self::Method,
+            "scheme" => Self::Scheme,
+            "proto" => Self::Proto,
+            "host" => Self::Host,
+            "port" => Self::Port,
+            "hostport" => Self::HostPort,
+            "uri" => Self::Uri,
+            "uri.path" => Self::Path,
+            "uri.query" => Self::Query,
+            "uri.prefixed_query" => Self::PrefixedQuery,
+            "remote" => Self::Remote,
+            "remote.host" => Self::RemoteHost,
+            "remote.port" => Self::RemotePort,
+            _ => return None,
+        })
+    }
+
+    fn render(&self, cx: &Context, out: &mut String) {
+        match self {
+            Self::Method => out.push_str(cx.parts.method.as_str()),
+            Self::Scheme => out.push_str(if cx.tls { "https" } else { "http" }),
+            Self::Proto => out.push_str(proto(cx.parts.version)),
+            Self::Host => out.push_str(split_port(cx.host_port()).0),
+            Self::Port => out.push_str(split_port(cx.host_port()).1),
+            Self::HostPort => out.push_str(cx.host_port()),
+            Self::Uri => out.push_str(cx.parts.uri.path_and_query().map_or("/", |uri| uri.as_str())),
+            Self::Path => out.push_str(&percent_decode(cx.path())),
+            Self::Query => out.push_str(cx.query().unwrap_or_default()),
+            Self::PrefixedQuery => {
+                if let Some(query) = cx.query() {
+                    out.push('?');
+                    out.push_str(query);
+                }
+            }
+            Self::Header(name) => push_joined(out, cx, name),
+            Self::Cookie(name) => out.push_str(cookie(cx, name).unwrap_or_default()),
+            Self::Remote => push_display(out, cx.peer),
+            Self::RemoteHost => push_display(out, cx.peer.ip()),
+            Self::RemotePort => push_display(out, cx.peer.port()),
+            Self::ClientIp => push_display(out, cx.client_ip),
+        }
+    }
+}
+
+// === helpers ===
+
+/// The name of an HTTP version as Caddy writes it.
+pub(crate) fn proto(version: Version) -> &'static str {
+    match version {
+        Version::HTTP_10 => "HTTP/1.0",
+        Version::HTTP_2 => "HTTP/2.0",
+        Version::HTTP_3 => "HTTP/3.0",
+        _ => "HTTP/1.1",
+    }
+}
+
+/// Every `%XX` decoded once; what is no UTF-8 then is replaced.
+pub(crate) fn percent_decode(path: &str) -> Cow<'_, str> {
+    if !path.contains('%') {
+        return path.into();
+    }
+    let mut decoded = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        let digits = tail.get(..2).filter(|_| *first == b'%');
+        let digits = digits.filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let byte = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        match byte {
+            Some(byte) => {
+                decoded.push(byte);
+                rest = tail.get(2..).unwrap_or_default();
+            }
+            None => {
+                decoded.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&decoded).into_owned().into()
+}
+
+fn split_port(host: &str) -> (&str, &str) {
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') && (name.ends_with(']') || !name.contains(':')) => (name, port),
+        _ => (host, ""),
+    };
+    (name.trim_start_matches('[').trim_end_matches(']'), port)
+}
+
+fn push_joined(out: &mut String, cx: &Context, name: &HeaderName) {
+    for (index, value) in cx.parts.headers.get_all(name).iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        out.push_str(&String::from_utf8_lossy(value.as_bytes()));
+    }
+}
+
+fn cookie<'c>(cx: &'c Context, name: &str) -> Option<&'c str> {
+    let lines = cx.parts.headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(found, _)| *found == name).map(|(_, value)| value.trim_matches('"'))
+}
+
+fn push_display(out: &mut String, value: impl std::fmt::Display) {
+    let written = write!(out, "{value}");
+    debug_assert!(written.is_ok(), "a String takes all text");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routing::tests::context;
+
+    fn rendered(template: &str) -> String {
+        let mut cx = context("GET", "http://A.test:8080/p%20q/%zz?x=1&y");
+        cx.parts.headers.append("cookie", "a=1; up=\"tok\"".parse().unwrap());
+        cx.parts.headers.append("x-many", "1".parse().unwrap());
+        cx.parts.headers.append("x-many", "2".parse().unwrap());
+        Template::parse(template).render(&cx)
+    }
+
+    #[test]
+    fn placeholders_give_the_request() {
+        let cases = [
+            ("https://{http.request.host}{http.request.uri}", "https://A.test/p%20q/%zz?x=1&y"),
+            ("{http.request.hostport} {http.request.port}", "A.test:8080 8080"),
+            ("{http.request.uri.path}", "/p q/%zz"),
+            ("{http.request.uri.query}{http.request.uri.prefixed_query}", "x=1&y?x=1&y"),
+            ("{http.request.method} {http.request.scheme} {http.request.proto}", "GET http HTTP/1.1"),
+            ("{http.request.header.X-Many} {http.request.cookie.up}", "1,2 tok"),
+            (
+                "{http.request.remote} {http.request.remote.host} {http.vars.client_ip}",
+                "192.0.2.1:4711 192.0.2.1 192.0.2.9",
+            ),
+        ];
+        for (template, expected) in cases {
+            assert_eq!(rendered(template), expected, "{template}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_known_placeholder_stays_as_text() {
+        for text in ["{nope}", "{", "a{b", "}{", "{http.request.nope}", "{\"a\":1}"] {
+            assert_eq!(rendered(text), text);
+            assert_eq!(Template::parse(text).as_static(), Some(text));
+        }
+        assert_eq!(rendered(r"\{http.request.method}"), "{http.request.method}");
+    }
+
+    #[test]
+    fn the_port_is_split_from_names_and_ipv6_addresses() {
+        for (host, expected) in
+            [("a:1", ("a", "1")), ("a", ("a", "")), ("[::1]:80", ("::1", "80")), ("[::1]", ("::1", ""))]
+        {
+            assert_eq!(split_port(host), expected);
+        }
+    }
+}
