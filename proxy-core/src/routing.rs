@@ -39,29 +39,3 @@ mod tests {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    //! What the routing tests share.
-
-    use http::Request;
-    use http::header::HeaderMap;
-
-    use crate::request::Context;
-
-    /// A request for an absolute URI from 192.0.2.1:4711, whose client is 192.0.2.9.
-    pub(super) fn context(method: &str, uri: &str) -> Context {
-        let uri: http::Uri = uri.parse().unwrap();
-        let host = uri.authority().unwrap().as_str().parse().unwrap();
-        let target = uri.path_and_query().unwrap().clone();
-        let parts = Request::builder().method(method).uri(target.as_str()).body(()).unwrap().into_parts().0;
-        Context {
-            parts,
-            host: Some(host),
-            peer: "192.0.2.1:4711".parse().unwrap(),
-            client_ip: "192.0.2.9".parse().unwrap(),
-            tls: false,
-            early: HeaderMap::new(),
-        }
-    }
-}
