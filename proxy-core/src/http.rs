@@ -4,6 +4,7 @@ pub(crate) mod connection;
 pub(crate) mod forwarded;
 pub(crate) mod hop_by_hop;
 pub(crate) mod io;
+pub(crate) mod limit;
 pub(crate) mod reply;
 pub(crate) mod server;
 pub(crate) mod sweep;

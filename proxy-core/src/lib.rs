@@ -1,13 +1,14 @@
 //! The running proxy.
 
 mod body;
+mod clock;
 mod error;
+mod forward;
 mod http;
 mod request;
 mod routing;
 mod snapshot;
+mod stats;
 mod tasks;
-#[allow(dead_code, unused_imports, reason = "its users come next")]
 mod tls;
-#[allow(dead_code, unused_imports, reason = "its users come next")]
 mod upstream;

@@ -1,3 +1,7 @@
-//! Where requests go: names to addresses.
+//! Where requests go: names to addresses, connections to them, and the pools that keep those.
 
+pub(crate) mod channel;
+pub(crate) mod cluster;
+pub(crate) mod connect;
+pub(crate) mod pool;
 pub(crate) mod resolve;

@@ -148,7 +148,9 @@ mod tests {
             ("authorization", b"x"),
         ]);
         strip_request(&mut map);
-        assert_eq!(names(&map), ["host", "content-length", "cookie", "authorization"]);
+        let mut left = names(&map);
+        left.sort_unstable();
+        assert_eq!(left, ["authorization", "content-length", "cookie", "host"]);
     }
 
     #[test]

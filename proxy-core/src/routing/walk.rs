@@ -89,6 +89,11 @@ impl<'v> Walk<'v> {
         self.doors
     }
 
+    /// Whether any filter waits for the answer.
+    pub(crate) fn has_deferred(&self) -> bool {
+        !self.deferred.is_empty()
+    }
+
     /// The filters of the response phase, in the order in which they apply: last to first.
     pub(crate) fn deferred(&self) -> impl Iterator<Item = &'v ResponseOps> + '_ {
         self.deferred.iter().rev().copied()

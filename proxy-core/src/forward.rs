@@ -1,0 +1,11 @@
+//! Forwarding: one request, from its head checks to the end of its answer. Read [`pipeline`] first.
+
+pub(crate) mod access_log;
+pub(crate) mod exchange;
+pub(crate) mod failure_log;
+pub(crate) mod interim;
+pub(crate) mod log_writer;
+pub(crate) mod outgoing;
+pub(crate) mod pipeline;
+pub(crate) mod view;
+pub(crate) mod worker;

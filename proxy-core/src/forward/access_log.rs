@@ -1,0 +1,357 @@
+//! The access log: one line for each request, in the shape that Caddy gives it.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use http::header::{self, HeaderMap, HeaderName};
+use http::{Request, Response, Version};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use super::exchange::Failed;
+use super::log_writer::LogWriter;
+use crate::body::{Body, BoxError};
+use crate::clock;
+use crate::error::Reason;
+use crate::http::connection::Connection;
+use crate::request::host_name;
+use crate::stats::Counters;
+
+/// Which log the requests of a server go to.
+#[derive(Debug, Default)]
+pub(crate) struct AccessLogs {
+    pub(crate) by_host: HashMap<String, Vec<Arc<Sink>>>,
+    pub(crate) default: Option<Arc<Sink>>,
+    pub(crate) skip_hosts: HashSet<String>,
+}
+
+/// One log.
+#[derive(Debug)]
+pub(crate) struct Sink {
+    pub(crate) name: String,
+    pub(crate) json: bool,
+    pub(crate) only_errors: bool,
+    pub(crate) writer: Arc<LogWriter>,
+}
+
+/// The line of one request, while it is on its way. A request whose client leaves gets its line too.
+pub(crate) struct Access {
+    sinks: Vec<Arc<Sink>>,
+    began: Instant,
+    at: SystemTime,
+    request: Map<String, Value>,
+    read: Arc<AtomicU64>,
+    counters: Option<Arc<Counters>>,
+    status: u16,
+    size: u64,
+    response_headers: Value,
+    failure: Option<(Reason, String)>,
+}
+
+struct Metered {
+    body: Body,
+    read: Arc<AtomicU64>,
+}
+
+/// Writes the line when the body has ended, or when it is dropped before.
+struct Logged {
+    body: Body,
+    access: Access,
+    ended: bool,
+}
+
+// === impl AccessLogs ===
+
+impl AccessLogs {
+    fn sinks(&self, host: &str) -> Vec<Arc<Sink>> {
+        match self.by_host.get(host) {
+            Some(sinks) => sinks.clone(),
+            None if self.skip_hosts.contains(host) => Vec::new(),
+            None => self.default.iter().cloned().collect(),
+        }
+    }
+}
+
+// === impl Access ===
+
+impl Access {
+    /// Begins the line of a request, unless its host is not logged.
+    pub(crate) fn begin(logs: &AccessLogs, request: &Request<Body>, connection: &Connection) -> Option<Self> {
+        let authority = request.uri().authority().map(|authority| authority.as_str().to_owned());
+        let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).map(str::to_owned);
+        let host = authority.or(host).unwrap_or_default();
+        let name = http::HeaderValue::from_str(&host).ok();
+        let sinks = logs.sinks(&name.as_ref().map_or_else(Default::default, host_name));
+        if sinks.is_empty() {
+            return None;
+        }
+        let target = request.uri().path_and_query().map_or("", |target| target.as_str());
+        let mut line = Map::new();
+        line.insert("remote_ip".into(), connection.peer().ip().to_string().into());
+        line.insert("remote_port".into(), connection.peer().port().to_string().into());
+        line.insert("proto".into(), proto(request.version()).into());
+        line.insert("method".into(), request.method().as_str().into());
+        line.insert("host".into(), host.into());
+        line.insert("uri".into(), without_token(target).into());
+        line.insert("headers".into(), fields(request.headers()));
+        line.insert("tls".into(), connection.is_tls().into());
+        Some(Self {
+            sinks,
+            began: Instant::now(),
+            at: clock::wall(),
+            request: line,
+            read: Arc::default(),
+            counters: None,
+            // What the line says if the client leaves before there is an answer.
+            status: 499,
+            size: 0,
+            response_headers: Value::Null,
+            failure: None,
+        })
+    }
+
+    /// Counts the bytes of the request's body.
+    pub(crate) fn meter_request(&self, body: Body) -> Body {
+        if body.is_end_stream() {
+            return body;
+        }
+        Body::new(Metered { body, read: Arc::clone(&self.read) })
+    }
+
+    /// The line is written when the response's body has ended.
+    pub(crate) fn finish(
+        mut self,
+        response: Response<Body>,
+        failed: Option<&Failed>,
+        counters: &Arc<Counters>,
+    ) -> Response<Body> {
+        self.status = response.status().as_u16();
+        self.response_headers = fields(response.headers());
+        self.counters = Some(Arc::clone(counters));
+        self.failure = failed.map(|failed| (failed.failure.reason, failed.upstream.clone()));
+        if response.body().is_end_stream() {
+            return response;
+        }
+        response.map(|body| Body::new(Logged { body, access: self, ended: false }))
+    }
+
+    fn line(&self, sink: &Sink) -> String {
+        let duration = self.began.elapsed().as_secs_f64();
+        let level = if self.status >= 500 { "error" } else { "info" };
+        let timestamp = self.at.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
+        let mut line = json!({
+            "level": level,
+            "ts": timestamp,
+            "logger": format!("http.log.access{}{}", if sink.name.is_empty() { "" } else { "." }, sink.name),
+            "msg": "handled request",
+            "request": self.request,
+            "bytes_read": self.read.load(Ordering::Relaxed),
+            "duration": duration,
+            "size": self.size,
+            "status": self.status,
+            "resp_headers": self.response_headers,
+        });
+        if let (Some((reason, upstream)), Some(line)) = (&self.failure, line.as_object_mut()) {
+            line.insert("side".into(), reason.side().as_str().into());
+            line.insert("reason".into(), reason.as_str().into());
+            if !upstream.is_empty() {
+                line.insert("upstream".into(), upstream.as_str().into());
+            }
+        }
+        if sink.json { format!("{line}\n") } else { console(&line) }
+    }
+}
+
+impl Drop for Access {
+    fn drop(&mut self) {
+        if self.status == 499 && self.failure.is_none() {
+            self.failure = Some((Reason::ClientGone, String::new()));
+        }
+        for sink in &self.sinks {
+            if sink.only_errors && self.status < 500 {
+                continue;
+            }
+            if !sink.writer.write(self.line(sink)) && let Some(counters) = &self.counters {
+                counters.log_lines_dropped.add();
+            }
+        }
+    }
+}
+
+// === impl Metered, Logged ===
+
+impl HttpBody for Metered {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        if let Some(Ok(data)) = frame.as_ref().map(|frame| frame.as_ref().map(|frame| frame.data_ref())) {
+            self.read.fetch_add(data.map_or(0, |data| data.len() as u64), Ordering::Relaxed);
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl HttpBody for Logged {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        match &frame {
+            Some(Ok(frame)) => self.access.size += frame.data_ref().map_or(0, |data| data.len() as u64),
+            Some(Err(_)) => {
+                self.ended = true;
+                self.access.failure.get_or_insert((Reason::Closed, String::new()));
+            }
+            None => self.ended = true,
+        }
+        self.ended |= self.body.is_end_stream();
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Logged {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.access.failure.get_or_insert((Reason::ClientGone, String::new()));
+        }
+    }
+}
+
+// === rendering ===
+
+/// Header fields as lists; credentials are never written.
+fn fields(headers: &HeaderMap) -> Value {
+    const SECRET: [HeaderName; 4] =
+        [header::AUTHORIZATION, header::COOKIE, header::PROXY_AUTHORIZATION, header::SET_COOKIE];
+    let mut map = Map::new();
+    for name in headers.keys() {
+        let values: Vec<Value> = if SECRET.contains(name) {
+            vec!["REDACTED".into()]
+        } else {
+            headers.get_all(name).iter().map(|value| text(value.as_bytes()).into()).collect()
+        };
+        map.insert(name.as_str().to_owned(), values.into());
+    }
+    map.into()
+}
+
+/// A target without the token of a system path: a token is a key to a session's pod.
+fn without_token(target: &str) -> String {
+    if !doors_routing::is_system_path(target.split('?').next().unwrap_or_default()) {
+        return target.to_owned();
+    }
+    let mut segments = target.splitn(4, '/');
+    let (empty, system, token) = (segments.next(), segments.next(), segments.next());
+    let mut shown = String::with_capacity(target.len());
+    shown.push_str(empty.unwrap_or_default());
+    shown.push('/');
+    shown.push_str(system.unwrap_or_default());
+    shown.push_str("/REDACTED");
+    // A target that ends with its token may have a query behind it.
+    if let Some((_, query)) = token.and_then(|token| token.split_once('?')) {
+        shown.push('?');
+        shown.push_str(query);
+    }
+    if let Some(rest) = segments.next() {
+        shown.push('/');
+        shown.push_str(rest);
+    }
+    shown
+}
+
+/// Bytes that are no text are written escaped, so that a line stays one line.
+fn text(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => bytes.escape_ascii().to_string(),
+    }
+}
+
+fn proto(version: Version) -> &'static str {
+    crate::routing::template::proto(version)
+}
+
+fn console(line: &Value) -> String {
+    let mut out = String::new();
+    let get = |name: &str| line.get(name).cloned().unwrap_or(Value::Null);
+    let plain = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let mut rest = line.clone();
+    if let Some(rest) = rest.as_object_mut() {
+        for name in ["ts", "level", "logger", "msg"] {
+            rest.remove(name);
+        }
+    }
+    let level = plain(get("level")).to_uppercase();
+    let (ts, logger, msg) = (plain(get("ts")), plain(get("logger")), plain(get("msg")));
+    let written = writeln!(out, "{ts}\t{level}\t{logger}\t{msg}\t{rest}");
+    debug_assert!(written.is_ok(), "a String takes all text");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_never_written() {
+        let mut headers = HeaderMap::new();
+        for name in ["cookie", "authorization", "proxy-authorization", "set-cookie", "x-a"] {
+            headers.append(name, http::HeaderValue::from_static("secret"));
+        }
+        assert_eq!(
+            fields(&headers).to_string(),
+            r#"{"authorization":["REDACTED"],"cookie":["REDACTED"],"proxy-authorization":["REDACTED"],"set-cookie":["REDACTED"],"x-a":["secret"]}"#
+        );
+    }
+
+    #[test]
+    fn tokens_are_never_written() {
+        for (target, shown) in [
+            ("/~/TOKEN/s/3k?t=1", "/~/REDACTED/s/3k?t=1"),
+            ("/%7E/TOKEN/s", "/%7E/REDACTED/s"),
+            ("/~/TOKEN", "/~/REDACTED"),
+            ("/~/TOKEN?x", "/~/REDACTED?x"),
+            ("/~/", "/~/"),
+            ("/page?a=/~/b", "/page?a=/~/b"),
+        ] {
+            assert_eq!(without_token(target), shown);
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_escaped() {
+        assert_eq!(text(b"a\xff"), "a\\xff");
+    }
+}

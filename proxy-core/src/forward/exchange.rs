@@ -1,0 +1,208 @@
+//! One request to one of several upstreams: choosing, connecting, sending, and trying elsewhere only as
+//! long as no byte can have reached an application.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use http::{Request, Response, StatusCode};
+
+use super::outgoing;
+use super::worker::Worker;
+use crate::body::Body;
+use crate::error::{Failure, Reason};
+use crate::upstream::channel::{Channel, SendFailure};
+use crate::upstream::cluster::{Addresses, Cluster, Upstream};
+use crate::upstream::connect;
+
+/// How many kept connections may prove dead before a new one is opened.
+const MAX_STALE: usize = 4;
+
+/// Where a request may go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target<'v> {
+    /// To this pod and nowhere else. A refused connection is answered with `dead_status`.
+    Pod { address: SocketAddr, dead_status: StatusCode },
+    /// To the upstream `first`, then to `others` more of the list, in order and round its end.
+    Upstreams { list: &'v [Upstream], first: usize, others: usize },
+}
+
+/// What became of a request at one upstream.
+enum Missed {
+    /// No byte was sent: it may go elsewhere.
+    Unsent(Request<Body>, Failure),
+    /// It may have reached an application.
+    Sent(Failure),
+}
+
+/// A failure, with the upstream that caused it.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    pub(crate) failure: Failure,
+    pub(crate) upstream: String,
+}
+
+// === impl Failed ===
+
+impl<F: Into<Failure>> From<F> for Failed {
+    fn from(failure: F) -> Self {
+        Self { failure: failure.into(), upstream: String::new() }
+    }
+}
+
+// === the exchange ===
+
+/// Sends `request` and gives the answer's head as soon as it is there.
+pub(crate) async fn exchange(
+    worker: &Worker,
+    cluster: &Cluster,
+    target: Target<'_>,
+    request: Request<Body>,
+) -> Result<Response<Body>, Failed> {
+    match target {
+        Target::Pod { address, dead_status } => to_pod(worker, cluster, address, dead_status, request).await,
+        Target::Upstreams { list, first, others } => {
+            let turns = list.iter().cycle().skip(first).take(list.len().min(others.saturating_add(1)));
+            to_any(worker, cluster, turns, request).await
+        }
+    }
+}
+
+async fn to_pod(
+    worker: &Worker,
+    cluster: &Cluster,
+    address: SocketAddr,
+    dead_status: StatusCode,
+    request: Request<Body>,
+) -> Result<Response<Body>, Failed> {
+    let missed = match send(worker, cluster, &Some(address), request).await {
+        Ok(response) => return Ok(response),
+        Err(missed) => missed,
+    };
+    let failure = match missed {
+        // The process is gone, and the sessions that the token stands for went with it.
+        Missed::Unsent(_, failure) if failure.reason == Reason::Refused => {
+            Failure::from(Reason::DeadPod).with_status(dead_status)
+        }
+        Missed::Unsent(_, failure) | Missed::Sent(failure) => failure,
+    };
+    Err(Failed { failure, upstream: address.to_string() })
+}
+
+async fn to_any<'v>(
+    worker: &Worker,
+    cluster: &Cluster,
+    turns: impl Iterator<Item = &'v Upstream>,
+    mut request: Request<Body>,
+) -> Result<Response<Body>, Failed> {
+    let mut last = None;
+    for upstream in turns {
+        if last.is_some() {
+            worker.counters.retries.add();
+        }
+        let turn = worker.choose(usize::MAX);
+        let addresses = match upstream.addresses(cluster.dial_timeout, turn).await {
+            Ok(addresses) => addresses,
+            Err(failure) => {
+                last = Some(Failed { failure, upstream: upstream.to_string() });
+                continue;
+            }
+        };
+        match send(worker, cluster, &addresses, request).await {
+            Ok(response) => return Ok(response),
+            Err(Missed::Sent(failure)) => return Err(Failed { failure, upstream: upstream.to_string() }),
+            Err(Missed::Unsent(unsent, failure)) => {
+                upstream.connect_failed();
+                request = unsent;
+                last = Some(Failed { failure, upstream: upstream.to_string() });
+            }
+        }
+    }
+    Err(last.unwrap_or_else(|| Failed { failure: Reason::NoUpstream.into(), upstream: String::new() }))
+}
+
+/// Sends over a kept connection if there is one, else over a new one.
+async fn send(
+    worker: &Worker,
+    cluster: &Cluster,
+    addresses: &impl Choices,
+    mut request: Request<Body>,
+) -> Result<Response<Body>, Missed> {
+    for _ in 0..MAX_STALE {
+        let Some(kept) = addresses.first().and_then(|first| worker.pool.take(first, cluster.protocol)) else {
+            break;
+        };
+        let copy = outgoing::replayable(&request);
+        match over(worker, cluster, kept, request).await {
+            Ok(response) => return Ok(response),
+            Err(SendFailure { unsent: Some(unsent), .. }) => request = unsent,
+            Err(SendFailure { was_stale: true, unsent: None, failure }) => {
+                let Some(copy) = copy else { return Err(Missed::Sent(failure)) };
+                worker.counters.retries.add();
+                request = copy;
+                break;
+            }
+            Err(SendFailure { failure, .. }) => return Err(Missed::Sent(failure)),
+        }
+    }
+    let channel = match open(worker, cluster, addresses).await {
+        Ok(channel) => channel,
+        Err(failure) => return Err(Missed::Unsent(request, failure)),
+    };
+    over(worker, cluster, channel, request).await.map_err(|failed| match failed.unsent {
+        Some(request) => Missed::Unsent(request, failed.failure),
+        None => Missed::Sent(failed.failure),
+    })
+}
+
+async fn over(
+    worker: &Worker,
+    cluster: &Cluster,
+    channel: Channel,
+    request: Request<Body>,
+) -> Result<Response<Body>, SendFailure> {
+    let answer = channel.send(request, &worker.pool);
+    let Some(limit) = cluster.head_timeout else { return answer.await };
+    match tokio::time::timeout(limit, answer).await {
+        Ok(result) => result,
+        Err(_) => {
+            Err(SendFailure { unsent: None, was_stale: false, failure: Reason::TimedOut.into() })
+        }
+    }
+}
+
+async fn open(worker: &Worker, cluster: &Cluster, addresses: &impl Choices) -> Result<Channel, Failure> {
+    worker.counters.upstream_connects.add();
+    let (address, stream) = connect::connect(addresses.all(), cluster.dial_timeout).await?;
+    let channel = Channel::open(stream, address, cluster.protocol, &worker.tasks).await?;
+    worker.pool.share(address, &channel);
+    Ok(channel)
+}
+
+// === addresses ===
+
+/// Addresses that lead to the same application.
+trait Choices: Sync {
+    fn first(&self) -> Option<SocketAddr>;
+    fn all(&self) -> impl Iterator<Item = SocketAddr> + Send;
+}
+
+impl Choices for Addresses {
+    fn first(&self) -> Option<SocketAddr> {
+        Self::first(self)
+    }
+
+    fn all(&self) -> impl Iterator<Item = SocketAddr> + Send {
+        self.iter()
+    }
+}
+
+impl Choices for Option<SocketAddr> {
+    fn first(&self) -> Option<SocketAddr> {
+        *self
+    }
+
+    fn all(&self) -> impl Iterator<Item = SocketAddr> + Send {
+        (*self).into_iter()
+    }
+}
+

@@ -1,0 +1,89 @@
+//! Log lines for failed requests: at most one a second for each kind and server, with a count of those
+//! in between, so that neither a stranger nor a dead upstream floods the log.
+
+use std::error::Error as StdError;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tracing::{debug, warn};
+
+use crate::error::{Failure, Reason, Side};
+
+/// The gates of one server.
+#[derive(Debug, Default)]
+pub(crate) struct FailureGates {
+    bad_token: Gate,
+    dead_pod: Gate,
+    client: Gate,
+    upstream: Gate,
+}
+
+/// Lets one event a second through.
+#[derive(Debug, Default)]
+struct Gate {
+    /// The second of the last event, plus one; 0 if there was none.
+    last: AtomicU64,
+    held_back: AtomicU64,
+}
+
+// === impl FailureGates ===
+
+impl FailureGates {
+    /// Writes a line for `failure` unless there was one of its kind in this `second`. Names whose fault it
+    /// is and why; neither a token nor a cookie is ever part of it.
+    pub(crate) fn log(&self, failure: &Failure, server: &str, host: &str, upstream: &str, second: u64) {
+        let reason = failure.reason;
+        let side = reason.side().as_str();
+        let gate = match (reason, reason.side()) {
+            (Reason::ClientGone, _) => {
+                debug!(side, server, host, upstream, "{reason}");
+                return;
+            }
+            (Reason::BadToken, _) => &self.bad_token,
+            (Reason::DeadPod, _) => &self.dead_pod,
+            (_, Side::Client) => &self.client,
+            (_, Side::Upstream | Side::Proxy) => &self.upstream,
+        };
+        let Some(held_back) = gate.pass(second) else { return };
+        let status = failure.status.as_u16();
+        let cause = failure.source().map(causes).unwrap_or_default();
+        warn!(status, side, server, host, upstream, cause, held_back, "{reason}");
+    }
+}
+
+/// An error and what it came from, in one line.
+fn causes(error: &(dyn StdError + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    text
+}
+
+// === impl Gate ===
+
+impl Gate {
+    /// `Some` with the number of events held back before, if this one may pass.
+    fn pass(&self, second: u64) -> Option<u64> {
+        let now = second.saturating_add(1);
+        if self.last.swap(now, Ordering::Relaxed) == now {
+            self.held_back.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
+        Some(self.held_back.swap(0, Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_event_a_second_passes_and_the_others_are_counted() {
+        let gate = Gate::default();
+        let passed: Vec<_> = [0, 0, 0, 1, 1, 5].into_iter().map(|second| gate.pass(second)).collect();
+        assert_eq!(passed, [Some(0), None, None, Some(2), None, Some(1)]);
+    }
+}

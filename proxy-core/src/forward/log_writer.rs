@@ -1,0 +1,127 @@
+//! Writes log lines from a thread of its own, so that a slow disk or terminal never holds up a request.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use tracing::warn;
+
+/// Lines that may wait for the writer; more are dropped and counted.
+const QUEUE: usize = 16 * 1024;
+
+/// Where lines go.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Destination {
+    Stdout,
+    Stderr,
+    File(PathBuf),
+    Discard,
+}
+
+/// One destination with its thread. Dropping it writes what is still queued.
+#[derive(Debug)]
+pub(crate) struct LogWriter {
+    lines: Option<SyncSender<String>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+// === impl LogWriter ===
+
+impl LogWriter {
+    /// Opens the destination and starts its thread.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be opened or the thread cannot be started.
+    pub(crate) fn open(destination: &Destination) -> io::Result<Self> {
+        let out: Box<dyn Write + Send> = match destination {
+            Destination::Discard => return Ok(Self { lines: None, thread: Mutex::default() }),
+            Destination::Stdout => Box::new(io::stdout()),
+            Destination::Stderr => Box::new(io::stderr()),
+            Destination::File(path) => Box::new(append(path)?),
+        };
+        let (lines, queue) = sync_channel(QUEUE);
+        let thread = std::thread::Builder::new()
+            .name("access-log".to_owned())
+            .spawn(move || write_all(&queue, BufWriter::new(out)))?;
+        Ok(Self { lines: Some(lines), thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Queues a line, which ends with a line feed. `false` if it had to be dropped.
+    pub(crate) fn write(&self, line: String) -> bool {
+        match self.lines.as_ref().map(|lines| lines.try_send(line)) {
+            None | Some(Ok(())) => true,
+            Some(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) => false,
+        }
+    }
+}
+
+impl Drop for LogWriter {
+    fn drop(&mut self) {
+        self.lines = None;
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if thread.is_some_and(|thread| thread.join().is_err()) {
+            warn!("the access log's thread had died");
+        }
+    }
+}
+
+fn append(path: &Path) -> io::Result<File> {
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory)?;
+    }
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Writes until every sender is gone; flushes whenever the queue is empty. A failed write loses its lines,
+/// is said once, and is tried again with the next.
+fn write_all(queue: &Receiver<String>, mut out: impl Write) {
+    let mut failing = false;
+    while let Ok(first) = queue.recv() {
+        let mut result = out.write_all(first.as_bytes());
+        while let Ok(line) = queue.try_recv() {
+            result = result.and_then(|()| out.write_all(line.as_bytes()));
+        }
+        match result.and_then(|()| out.flush()) {
+            Ok(()) => failing = false,
+            Err(error) if !failing => {
+                warn!(%error, "cannot write the access log");
+                failing = true;
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_queued_is_written_before_the_writer_is_gone() {
+        let directory = std::env::temp_dir().join(format!("doorway-log-{}", std::process::id()));
+        let path = directory.join("access.log");
+        let writer = LogWriter::open(&Destination::File(path.clone())).unwrap();
+        for number in 0..1000 {
+            assert!(writer.write(format!("{number}\n")));
+        }
+        drop(writer);
+
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_dir_all(directory).unwrap();
+        assert_eq!(text.lines().count(), 1000);
+        assert!(text.ends_with("999\n"));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_opened_is_an_error() {
+        assert!(LogWriter::open(&Destination::File("/proc/no/such.log".into())).is_err());
+    }
+}

@@ -1,0 +1,192 @@
+//! From the request that came in to the one that goes out, and the same for responses.
+
+use http::header::{self, HeaderMap, HeaderValue};
+use http::request::Parts;
+use http::{Method, Request, Response, StatusCode, Version};
+use http_body::Body as _;
+
+use crate::body::Body;
+use crate::error::{Failure, Reason};
+use crate::http::connection::Connection;
+use crate::http::forwarded::{self, Client};
+use crate::http::hop_by_hop;
+use crate::http::upgrade::Wanted;
+
+/// Methods that are defined to change nothing (RFC 9110, section 9.2.1): sending one again does no harm.
+const SAFE: [Method; 4] = [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE];
+
+/// Rewrites the head for the upstream: hop-by-hop fields go, forwarding fields come, the body is framed.
+pub(crate) fn prepare(
+    parts: &mut Parts,
+    body: &Body,
+    connection: &Connection,
+    client: &Client,
+    host: Option<&HeaderValue>,
+    upgrade: Option<&Wanted>,
+) {
+    let headers = &mut parts.headers;
+    hop_by_hop::strip_request(headers);
+    join_cookies(headers);
+    forwarded::set_forwarded(headers, connection, client, host);
+    forwarded::add_via(headers);
+    // hyper frames a body of unknown length by itself only for methods that usually have one, and drops
+    // it for the others.
+    if !body.is_end_stream() && body.size_hint().exact().is_none() {
+        headers.insert(header::TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+    }
+    if headers.contains_key(header::TE) {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("TE"));
+    }
+    if let Some(upgrade) = upgrade {
+        upgrade.ask(headers);
+    }
+    parts.version = Version::HTTP_11;
+}
+
+/// A copy of the request's head, if sending it twice is harmless and it has no body.
+pub(crate) fn replayable(request: &Request<Body>) -> Option<Request<Body>> {
+    if !SAFE.contains(request.method()) || !request.body().is_end_stream() {
+        return None;
+    }
+    let mut copy = Request::new(Body::empty());
+    *copy.method_mut() = request.method().clone();
+    *copy.uri_mut() = request.uri().clone();
+    *copy.version_mut() = request.version();
+    *copy.headers_mut() = request.headers().clone();
+    *copy.extensions_mut() = request.extensions().clone();
+    Some(copy)
+}
+
+/// Checks that the framing of an answer can be trusted, and removes its hop-by-hop fields. hyper lets some
+/// answers pass whose framing two readers could take differently (RFC 9112, section 6.3).
+pub(crate) fn check_response(response: &mut Response<Body>, upgrade: Option<&Wanted>) -> Result<(), Failure> {
+    let status = response.status();
+    if status == StatusCode::SWITCHING_PROTOCOLS {
+        return match upgrade {
+            Some(wanted) if wanted.is_granted_by(response.headers()) => {
+                hop_by_hop::strip_response(response.headers_mut());
+                wanted.ask(response.headers_mut());
+                Ok(())
+            }
+            _ => Err(bad("a 101 that nobody asked for")),
+        };
+    }
+    if status.as_u16() > 599 {
+        return Err(bad("a status above 599"));
+    }
+    let headers = response.headers_mut();
+    if headers.contains_key(header::TRANSFER_ENCODING) {
+        let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+        let chunked = codings.next().is_some_and(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"));
+        if !chunked || codings.next().is_some() {
+            return Err(bad("a transfer coding other than chunked"));
+        }
+        headers.remove(header::CONTENT_LENGTH);
+    }
+    check_length(headers)?;
+    if status == StatusCode::NO_CONTENT {
+        headers.remove(header::CONTENT_LENGTH);
+    }
+    hop_by_hop::strip_response(headers);
+    Ok(())
+}
+
+fn check_length(headers: &mut HeaderMap) -> Result<(), Failure> {
+    let mut lengths = headers.get_all(header::CONTENT_LENGTH).iter();
+    let Some(first) = lengths.next() else { return Ok(()) };
+    let digits = first.as_bytes();
+    let plain = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    if !plain || lengths.any(|other| other != first) {
+        return Err(bad("a length that is not one number"));
+    }
+    let repeated = headers.get_all(header::CONTENT_LENGTH).iter().nth(1).is_some();
+    if repeated || (digits.len() > 1 && digits.starts_with(b"0")) {
+        let number = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse::<u64>().ok());
+        let number = number.ok_or_else(|| bad("a length that is too large"))?;
+        headers.insert(header::CONTENT_LENGTH, number.into());
+    }
+    Ok(())
+}
+
+/// HTTP/2 clients may send each cookie as a field of its own; HTTP/1.1 knows one field (RFC 9113, 8.2.3).
+fn join_cookies(headers: &mut HeaderMap) {
+    let mut crumbs = headers.get_all(header::COOKIE).iter();
+    let (Some(first), Some(second)) = (crumbs.next(), crumbs.next()) else { return };
+    let mut joined = first.as_bytes().to_vec();
+    for crumb in std::iter::once(second).chain(crumbs) {
+        joined.extend_from_slice(b"; ");
+        joined.extend_from_slice(crumb.as_bytes());
+    }
+    if let Ok(value) = HeaderValue::from_maybe_shared(bytes::Bytes::from(joined)) {
+        headers.insert(header::COOKIE, value);
+    }
+}
+
+fn bad(what: &'static str) -> Failure {
+    Failure::from(Reason::BadResponse).with_source(what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn response(status: u16, headers: &[(&str, &str)]) -> Result<HeaderMap, Reason> {
+        let mut response = Response::builder().status(status);
+        for (name, value) in headers {
+            response = response.header(*name, *value);
+        }
+        let mut response = response.body(Body::empty()).unwrap();
+        check_response(&mut response, None).map_err(|failure| failure.reason)?;
+        Ok(response.headers().clone())
+    }
+
+    #[test]
+    fn answers_whose_framing_is_in_doubt_are_refused() {
+        let refused: [&[(&str, &str)]; 7] = [
+            &[("transfer-encoding", "gzip")],
+            &[("transfer-encoding", "gzip, chunked")],
+            &[("transfer-encoding", "chunked"), ("transfer-encoding", "chunked")],
+            &[("content-length", "5"), ("content-length", "6")],
+            &[("content-length", "5, 5")],
+            &[("content-length", "+5")],
+            &[("content-length", "")],
+        ];
+        for headers in refused {
+            assert_eq!(response(200, headers).unwrap_err(), Reason::BadResponse, "{headers:?}");
+        }
+        assert_eq!(response(101, &[("upgrade", "x")]).unwrap_err(), Reason::BadResponse);
+        assert_eq!(response(700, &[]).unwrap_err(), Reason::BadResponse);
+    }
+
+    #[test]
+    fn a_chunked_answer_loses_its_length() {
+        let headers = response(200, &[("transfer-encoding", "chunked"), ("content-length", "5")]).unwrap();
+        assert!(headers.is_empty());
+    }
+
+    #[test]
+    fn equal_lengths_become_one_number() {
+        let headers = response(200, &[("content-length", "05"), ("content-length", "05")]).unwrap();
+        assert_eq!(headers.get_all("content-length").iter().collect::<Vec<_>>(), ["5"]);
+    }
+
+    #[test]
+    fn cookie_crumbs_are_joined() {
+        let mut headers = HeaderMap::new();
+        for crumb in ["a=1", "b=2", "c=3"] {
+            headers.append("cookie", HeaderValue::from_static(crumb));
+        }
+        join_cookies(&mut headers);
+        assert_eq!(headers.get_all("cookie").iter().collect::<Vec<_>>(), ["a=1; b=2; c=3"]);
+    }
+
+    #[test]
+    fn only_a_safe_request_without_a_body_can_be_sent_again() {
+        let request = |method: &str, body| Request::builder().method(method).body(body).unwrap();
+        assert!(replayable(&request("GET", Body::empty())).is_some());
+        assert!(replayable(&request("GET", Body::full("x"))).is_none());
+        for method in ["POST", "PUT", "DELETE", "PATCH", "X"] {
+            assert!(replayable(&request(method, Body::empty())).is_none(), "{method}");
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The way of a request through the proxy: head checks, routes, backend, answer.
+
+use std::sync::Arc;
+
+use doors_routing::Decision;
+use http::header::HeaderMap;
+use http::request::Parts;
+use http::{Method, Request, Response, StatusCode, Version};
+use http_body::Body as _;
+use hyper::upgrade::OnUpgrade;
+
+use super::access_log::Access;
+use super::exchange::{Failed, Target, exchange};
+use super::interim;
+use super::outgoing;
+use super::view::{ServerView, View};
+use super::worker::Worker;
+use crate::body::Body;
+use crate::error::{Failure, Reason};
+use crate::http::connection::Connection;
+use crate::http::forwarded::{self, Client};
+use crate::http::target::{self, Asks};
+use crate::http::upgrade::{self, Wanted};
+use crate::http::{limit, reply};
+use crate::request::Context;
+use crate::routing::walk::{Step, Walk};
+use crate::upstream::cluster::{Cluster, Source, Upstream};
+
+/// Answers the requests of one server, on one worker.
+///
+/// A clone is cheap and answers for the same server. The future of a request is driven by the caller;
+/// dropping it means that the client is gone, and takes the request to the upstream with it.
+#[derive(Clone, Debug)]
+pub struct Handler {
+    worker: Arc<Worker>,
+    server: usize,
+}
+
+/// The configuration says to close the connection without an answer (`abort`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aborted;
+
+/// Counts a client that leaves before the head of its answer.
+struct Unanswered<'w>(Option<&'w Worker>);
+
+/// One request on its way.
+struct Exchange<'a> {
+    worker: &'a Worker,
+    view: &'a View,
+    server: &'a ServerView,
+    connection: &'a Connection,
+    /// What went wrong, for the access log.
+    failed: Option<Failed>,
+}
+
+// === impl Handler ===
+
+impl Handler {
+    pub(crate) fn new(worker: Arc<Worker>, server: usize) -> Self {
+        Self { worker, server }
+    }
+
+    /// Answers one request that came over `connection`.
+    ///
+    /// # Errors
+    ///
+    /// [`Aborted`] if the configuration wants the connection closed without an answer.
+    pub async fn handle(
+        &self,
+        request: Request<Body>,
+        connection: &Connection,
+    ) -> Result<Response<Body>, Aborted> {
+        let worker = &*self.worker;
+        worker.counters.requests.add();
+        let view = worker.view.current();
+        let Some(server) = view.servers.get(self.server) else {
+            return Ok(reply::text(StatusCode::SERVICE_UNAVAILABLE));
+        };
+        let mut unanswered = Unanswered(Some(worker));
+        let mut access = server.logs.as_ref().and_then(|logs| Access::begin(logs, &request, connection));
+        let request = match &access {
+            Some(access) => request.map(|body| access.meter_request(body)),
+            None => request,
+        };
+        let mut exchange = Exchange { worker, view: &view, server, connection, failed: None };
+        let answer = exchange.answer(request).await;
+        let failed = exchange.failed;
+        unanswered.0 = None;
+        let response = answer.ok_or(Aborted)?;
+        let response = response.map(|body| limit::within(body, server.write_timeout));
+        Ok(match access.take() {
+            Some(access) => access.finish(response, failed.as_ref(), &worker.counters),
+            None => response,
+        })
+    }
+}
+
+// === impl Exchange ===
+
+impl<'a> Exchange<'a> {
+    /// The answer, or `None` to close the connection without one.
+    async fn answer(&mut self, request: Request<Body>) -> Option<Response<Body>> {
+        let (mut parts, body) = request.into_parts();
+        let host = match target::check(&mut parts) {
+            Ok(Asks::Resource(host)) => host,
+            Ok(Asks::Server) => return Some(Response::new(Body::empty())),
+            Err(rejection) => {
+                let failure = Failure::from(Reason::BadRequest(rejection.reason)).with_status(rejection.status);
+                return Some(self.fail("", failure.into()));
+            }
+        };
+        let Self { server, connection, .. } = *self;
+        let client =
+            forwarded::client(connection, &parts.headers, &server.trusted_proxies, &server.client_ip_fields);
+        let mut cx = Context {
+            parts,
+            host,
+            peer: connection.peer(),
+            client_ip: client.ip,
+            tls: connection.is_tls(),
+            early: HeaderMap::new(),
+        };
+        let mut walk = Walk::new(&server.routes, &cx);
+        let response = match walk.next(&mut cx) {
+            Step::Static(fixed) if fixed.abort => return None,
+            Step::Static(fixed) => over_early(fixed.respond(&cx), &cx),
+            Step::End => beside_early(Response::new(Body::empty()), &mut cx),
+            Step::Gone(reason) => {
+                let failure = Failure::from(Reason::BadToken).with_source(reason);
+                let response = self.fail(cx.host_port(), failure.into());
+                beside_early(response, &mut cx)
+            }
+            Step::Proxy(number) => {
+                let response = match self.forward(number, &walk, &mut cx, &client, body).await {
+                    Ok(response) => response,
+                    Err(failed) => self.fail(cx.host_port(), failed),
+                };
+                beside_early(response, &mut cx)
+            }
+        };
+        Some(filter(response, &walk, &cx))
+    }
+
+    async fn forward(
+        &self,
+        number: usize,
+        walk: &Walk<'a>,
+        cx: &mut Context,
+        client: &Client,
+        body: Body,
+    ) -> Result<Response<Body>, Failed> {
+        let cluster = self.view.clusters.get(number).ok_or(Reason::NoUpstream)?;
+        let target = self.target(cluster, walk, &cx.parts.method).ok_or(Reason::NoUpstream)?;
+        let wanted = Wanted::of(&cx.parts, !body.is_end_stream());
+        let client_upgrade = wanted.as_ref().and_then(|_| cx.parts.extensions.remove::<OnUpgrade>());
+        let version = cx.parts.version;
+        // Filters of the response phase may still ask for the request; most routes have none.
+        let mut parts = if walk.has_deferred() { cx.parts.clone() } else { take_head(&mut cx.parts) };
+        parts.extensions.clear();
+        let body = limit::within(body, self.server.body_timeout);
+        let body = interim::hold_for_continue(body, &parts.headers, &mut parts.extensions);
+        outgoing::prepare(&mut parts, &body, self.connection, client, cx.host.as_ref(), wanted.as_ref());
+        let mut request = Request::from_parts(parts, body);
+        interim::pass_on(&mut request, self.connection, version);
+        let mut response = exchange(self.worker, cluster, target, request).await?;
+        outgoing::check_response(&mut response, wanted.as_ref())?;
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            let upstream = hyper::upgrade::on(&mut response);
+            let client = client_upgrade.ok_or(Reason::BadResponse)?;
+            self.worker.tasks.spawn("tunnel", upgrade::tunnel(client, upstream));
+        }
+        *response.version_mut() = Version::HTTP_11;
+        response.extensions_mut().clear();
+        Ok(response)
+    }
+
+    fn target(&self, cluster: &'a Cluster, walk: &Walk<'a>, method: &Method) -> Option<Target<'a>> {
+        let anywhere = |list: &'a [Upstream]| {
+            let first = self.worker.choose(list.len());
+            Target::Upstreams { list, first, others: list.len() }
+        };
+        if let Source::Fixed(list) = &cluster.source {
+            return Some(anywhere(list));
+        }
+        let (doors, decision) = walk.doors()?;
+        let list = cluster.source.doors(doors.id)?;
+        Some(match decision {
+            Decision::Pod { addr, .. } => Target::Pod { address: addr, dead_status: doors.dead_pod_status },
+            Decision::Server(first) => {
+                // Only a page may move to another server; anything else belongs to the one it is pinned to.
+                let moves = matches!(*method, Method::GET | Method::HEAD);
+                Target::Upstreams { list, first, others: if moves { list.len() } else { 0 } }
+            }
+            Decision::Any => anywhere(list),
+            Decision::Gone(_) => return None,
+        })
+    }
+
+    /// Counts and logs a failure, and gives the answer to it.
+    fn fail(&mut self, host: &str, failed: Failed) -> Response<Body> {
+        let Self { worker, server, .. } = *self;
+        worker.counters.failed(failed.failure.reason);
+        server.gates.log(&failed.failure, &server.name, host, &failed.upstream, worker.seconds());
+        let response = reply::to_response(&failed.failure);
+        self.failed = Some(failed);
+        response
+    }
+}
+
+// === impl Unanswered ===
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        if let Some(worker) = self.0 {
+            worker.counters.failed(Reason::ClientGone);
+        }
+    }
+}
+
+// === impl Aborted ===
+
+impl std::fmt::Display for Aborted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the connection is closed without an answer, as configured")
+    }
+}
+
+impl std::error::Error for Aborted {}
+
+// === the response phase ===
+
+/// A fixed answer's own fields replace those that filters set on the way in.
+fn over_early(mut response: Response<Body>, cx: &Context) -> Response<Body> {
+    for (name, value) in &cx.early {
+        if !response.headers().contains_key(name) {
+            response.headers_mut().append(name, value.clone());
+        }
+    }
+    response
+}
+
+/// An upstream's fields come beside those that filters set on the way in.
+fn beside_early(mut response: Response<Body>, cx: &mut Context) -> Response<Body> {
+    if cx.early.is_empty() {
+        return response;
+    }
+    let mut headers = std::mem::take(&mut cx.early);
+    for (name, value) in response.headers() {
+        headers.append(name, value.clone());
+    }
+    *response.headers_mut() = headers;
+    response
+}
+
+/// The filters that waited for the answer.
+fn filter(mut response: Response<Body>, walk: &Walk<'_>, cx: &Context) -> Response<Body> {
+    let status = response.status().as_u16();
+    for ops in walk.deferred() {
+        ops.apply(status, response.headers_mut(), cx);
+    }
+    response
+}
+
+fn take_head(parts: &mut Parts) -> Parts {
+    std::mem::replace(parts, Request::new(()).into_parts().0)
+}

@@ -1,0 +1,130 @@
+//! What one worker thread owns: connections, pools and counters; nothing here is shared on the way of a
+//! request.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher as _;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::time::{self, Instant, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
+
+use super::view::View;
+use crate::http::sweep::{Connections, TICK};
+use crate::snapshot::Snapshot;
+use crate::stats::Counters;
+use crate::tasks::Tasks;
+use crate::upstream::pool::{Pool, PoolLimits};
+use crate::upstream::resolve::Name;
+
+/// The state of one worker.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    pub(crate) view: Arc<Snapshot<View>>,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) tasks: Tasks,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) connections: Arc<Connections>,
+    started: Instant,
+    random: AtomicU64,
+}
+
+/// The addresses of a name at the last look.
+struct Seen {
+    name: Arc<Name>,
+    generation: u64,
+    addresses: Vec<IpAddr>,
+}
+
+// === impl Worker ===
+
+impl Worker {
+    pub(crate) fn new(view: Arc<Snapshot<View>>, limits: PoolLimits) -> Self {
+        Self {
+            view,
+            pool: Arc::new(Pool::new(limits)),
+            tasks: Tasks::default(),
+            counters: Arc::default(),
+            connections: Arc::default(),
+            started: Instant::now(),
+            random: AtomicU64::new(RandomState::new().hash_one("seed")),
+        }
+    }
+
+    /// A number below `bound` for choices that need no secrecy; 0 if `bound` is 0.
+    pub(crate) fn choose(&self, bound: usize) -> usize {
+        match bound as u64 {
+            0 | 1 => 0,
+            bound => usize::try_from(self.next_random() % bound).unwrap_or(0),
+        }
+    }
+
+    /// Whole seconds since the worker was made.
+    pub(crate) fn seconds(&self) -> u64 {
+        self.started.elapsed().as_secs()
+    }
+
+    /// Looks after connections and pools, tick by tick, until `stop`.
+    pub(crate) async fn sweep(self: Arc<Self>, stop: CancellationToken) {
+        let mut ticks = time::interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut seen: Vec<Seen> = self.view.current().names().into_iter().map(Seen::new).collect();
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                _ = ticks.tick() => {}
+            }
+            self.connections.sweep();
+            self.pool.sweep(TICK);
+            for ip in seen.iter_mut().flat_map(Seen::vanished) {
+                self.pool.retire(ip);
+            }
+        }
+    }
+
+    /// SplitMix64: every state gives a well-mixed number, and the state only counts.
+    fn next_random(&self) -> u64 {
+        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mut z = self.random.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+// === impl Seen ===
+
+impl Seen {
+    fn new(name: Arc<Name>) -> Self {
+        Self { name, generation: 0, addresses: Vec::new() }
+    }
+
+    /// The addresses that left the answer since the last look.
+    fn vanished(&mut self) -> Vec<IpAddr> {
+        let generation = self.name.generation();
+        if generation == self.generation {
+            return Vec::new();
+        }
+        let answer = self.name.current();
+        let before = std::mem::replace(&mut self.addresses, answer.addresses().to_vec());
+        self.generation = answer.generation();
+        before.into_iter().filter(|ip| !answer.contains(ip)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn choices_are_even() {
+        let worker = Worker::new(Arc::new(Snapshot::new(View::default())), PoolLimits::default());
+        let mut counts = [0_u32; 3];
+        for _ in 0..30_000 {
+            counts[worker.choose(3)] += 1;
+        }
+        assert!(counts.iter().all(|count| (9_000..11_000).contains(count)), "{counts:?}");
+        assert_eq!((worker.choose(0), worker.choose(1)), (0, 0));
+    }
+}

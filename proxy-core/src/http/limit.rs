@@ -1,0 +1,94 @@
+//! A time limit on a whole body, for those who configure one.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use tokio::time::{Sleep, sleep};
+
+use crate::body::{Body, BoxError};
+
+/// The body took longer than configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TookTooLong;
+
+struct Limited {
+    body: Body,
+    deadline: Pin<Box<Sleep>>,
+}
+
+/// `body`, which fails when it is not complete within `limit`. Without a limit it stays as it is.
+pub(crate) fn within(body: Body, limit: Option<Duration>) -> Body {
+    match limit {
+        Some(limit) if !body.is_end_stream() && !limit.is_zero() => {
+            Body::new(Limited { body, deadline: Box::pin(sleep(limit)) })
+        }
+        _ => body,
+    }
+}
+
+impl HttpBody for Limited {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        if self.deadline.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Some(Err(TookTooLong.into())));
+        }
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl fmt::Display for TookTooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the body took longer than configured")
+    }
+}
+
+impl std::error::Error for TookTooLong {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::read_all;
+
+    struct Silent;
+
+    impl HttpBody for Silent {
+        type Data = Bytes;
+        type Error = BoxError;
+
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+            Poll::Pending
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_takes_too_long_fails() {
+        let error = read_all(within(Body::new(Silent), Some(Duration::from_secs(9)))).await.unwrap_err();
+        assert!(error.is::<TookTooLong>());
+    }
+
+    #[tokio::test]
+    async fn a_body_in_time_is_untouched() {
+        let body = within(Body::full("abc"), Some(Duration::from_secs(9)));
+        assert_eq!(read_all(body).await.unwrap().0, b"abc");
+    }
+}

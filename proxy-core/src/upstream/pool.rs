@@ -1,0 +1,224 @@
+//! Idle connections to upstreams, per worker and address, last in first out.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use hyper::client::conn::http2;
+
+use super::channel::{Channel, Http1, Protocol};
+use crate::body::Body;
+
+/// Limits of a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PoolLimits {
+    /// How long a connection may stay idle. Default 2 minutes.
+    pub(crate) idle: Duration,
+    /// The most idle connections to one address. Default 512.
+    pub(crate) per_address: usize,
+}
+
+/// The idle connections of a worker. Keyed by address, so that a name that moves never reaches an old
+/// pod over a kept connection.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    limits: PoolLimits,
+    idle: Mutex<Idle>,
+}
+
+#[derive(Debug, Default)]
+struct Idle {
+    http1: HashMap<SocketAddr, Vec<Waiting>>,
+    http2: HashMap<SocketAddr, http2::SendRequest<Body>>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    channel: Http1,
+    age: Duration,
+}
+
+// === impl PoolLimits ===
+
+impl Default for PoolLimits {
+    fn default() -> Self {
+        Self { idle: Duration::from_secs(120), per_address: 512 }
+    }
+}
+
+// === impl Pool ===
+
+impl Pool {
+    pub(crate) fn new(limits: PoolLimits) -> Self {
+        Self { limits, idle: Mutex::default() }
+    }
+
+    /// A kept connection to `address` that can take a request now.
+    pub(crate) fn take(&self, address: SocketAddr, protocol: Protocol) -> Option<Channel> {
+        let mut idle = self.lock();
+        match protocol {
+            Protocol::Http1 => take_ready(idle.http1.get_mut(&address)?).map(Channel::Http1),
+            Protocol::H2c => {
+                let sender = idle.http2.get(&address)?;
+                if sender.is_closed() {
+                    idle.http2.remove(&address);
+                    return None;
+                }
+                Some(Channel::Http2(sender.clone()))
+            }
+        }
+    }
+
+    /// Keeps an HTTP/2 connection for all requests to `address`.
+    pub(crate) fn share(&self, address: SocketAddr, channel: &Channel) {
+        if let Channel::Http2(sender) = channel {
+            self.lock().http2.insert(address, sender.clone());
+        }
+    }
+
+    /// Keeps an HTTP/1.1 connection whose exchange is complete.
+    pub(crate) fn give_back(&self, channel: Http1) {
+        if channel.is_closed() || self.limits.idle.is_zero() {
+            return;
+        }
+        let mut idle = self.lock();
+        let waiting = idle.http1.entry(channel.address()).or_default();
+        if waiting.len() < self.limits.per_address {
+            waiting.push(Waiting { channel, age: Duration::ZERO });
+        }
+    }
+
+    /// Closes what was closed by the other side or idle for too long, `passed` after the last call.
+    pub(crate) fn sweep(&self, passed: Duration) {
+        let mut idle = self.lock();
+        idle.http1.retain(|_, waiting| {
+            waiting.retain_mut(|entry| {
+                entry.age += passed;
+                !entry.channel.is_closed() && entry.age < self.limits.idle
+            });
+            !waiting.is_empty()
+        });
+        idle.http2.retain(|_, sender| !sender.is_closed());
+    }
+
+    /// Closes the idle connections to `ip` at once. Busy ones finish; as no name leads to them any more, they
+    /// are then used by nobody but the sessions of that pod, and age out.
+    pub(crate) fn retire(&self, ip: IpAddr) {
+        let mut idle = self.lock();
+        idle.http1.retain(|address, _| address.ip() != ip);
+        idle.http2.retain(|address, _| address.ip() != ip);
+    }
+
+    /// Idle HTTP/1.1 connections.
+    pub(crate) fn len(&self) -> usize {
+        self.lock().http1.values().map(Vec::len).sum()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The youngest connection that is ready. Closed ones are dropped on the way; one whose task has not yet
+/// seen the end of its last exchange is left for later.
+fn take_ready(waiting: &mut Vec<Waiting>) -> Option<Http1> {
+    let mut index = waiting.len();
+    while index > 0 {
+        index -= 1;
+        let channel = &waiting.get(index)?.channel;
+        if channel.is_closed() {
+            waiting.remove(index);
+        } else if channel.is_ready() {
+            return Some(waiting.remove(index).channel);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use http::Request;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+    use crate::body::read_all;
+    use crate::tasks::Tasks;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    struct Rig {
+        listener: TcpListener,
+        address: SocketAddr,
+        pool: Arc<Pool>,
+    }
+
+    impl Rig {
+        async fn new() -> Self {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            Self { listener, address, pool: Arc::new(Pool::new(PoolLimits::default())) }
+        }
+
+        /// Sends one request over a new connection and answers it; the connection ends up in the pool.
+        async fn exchange(&self) -> TcpStream {
+            let stream = TcpStream::connect(self.address).await.unwrap();
+            let (mut upstream, _) = self.listener.accept().await.unwrap();
+            let tasks = Tasks::default();
+            let channel = Channel::open(stream, self.address, Protocol::Http1, &tasks).await.unwrap();
+            let answer = async {
+                assert_ne!(upstream.read(&mut [0; 1024]).await.unwrap(), 0);
+                upstream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await.unwrap();
+            };
+            let request = Request::get("/").header("host", "a").body(Body::empty()).unwrap();
+            let (response, ()) = tokio::join!(channel.send(request, &self.pool), answer);
+            assert_eq!(read_all(response.unwrap().into_body()).await.unwrap().0, b"ok");
+            upstream
+        }
+    }
+
+    #[tokio::test]
+    async fn a_connection_is_kept_when_its_exchange_is_complete_and_given_out_once() {
+        let rig = Rig::new().await;
+        let _upstream = rig.exchange().await;
+        assert_eq!(rig.pool.len(), 1);
+        tokio::task::yield_now().await;
+        assert!(rig.pool.take(rig.address, Protocol::Http1).is_some());
+        assert!(rig.pool.take(rig.address, Protocol::Http1).is_none());
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_was_idle_for_too_long_is_closed() {
+        let rig = Rig::new().await;
+        let mut upstream = rig.exchange().await;
+        rig.pool.sweep(MINUTE);
+        assert_eq!(rig.pool.len(), 1);
+        rig.pool.sweep(MINUTE);
+        assert_eq!(rig.pool.len(), 0);
+        assert_eq!(upstream.read(&mut [0; 8]).await.unwrap(), 0, "the upstream sees the end");
+    }
+
+    #[tokio::test]
+    async fn connections_to_a_vanished_address_are_closed_at_once() {
+        let rig = Rig::new().await;
+        let mut upstream = rig.exchange().await;
+        rig.pool.retire("127.0.0.9".parse().unwrap());
+        assert_eq!(rig.pool.len(), 1);
+        rig.pool.retire(rig.address.ip());
+        assert_eq!(rig.pool.len(), 0);
+        assert_eq!(upstream.read(&mut [0; 8]).await.unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_the_upstream_closed_is_not_given_out() {
+        let rig = Rig::new().await;
+        drop(rig.exchange().await);
+        while rig.pool.take(rig.address, Protocol::Http1).is_some() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(rig.pool.len(), 0);
+    }
+}
