@@ -2,13 +2,24 @@
 
 mod body;
 mod clock;
+mod config;
 mod error;
 mod forward;
 mod http;
+mod listener;
+mod proxy;
 mod request;
 mod routing;
 mod snapshot;
 mod stats;
 mod tasks;
+mod thread;
 mod tls;
 mod upstream;
+
+pub use body::{Body, BoxError};
+pub use config::{BuildError, BuildErrors};
+pub use forward::pipeline::{Aborted, Handler};
+pub use http::connection::Connection;
+pub use proxy::{Options, Proxy, Report};
+pub use stats::Stats;

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
@@ -34,8 +35,12 @@ pub(crate) struct TaskExecutor(pub(crate) Tasks);
 
 impl Tasks {
     /// Runs `task` until it returns. A task that may live long watches [`Tasks::stop`].
-    pub(crate) fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
-        self.tracker.spawn(task.instrument(tracing::debug_span!("task", name)));
+    pub(crate) fn spawn(
+        &self,
+        name: &'static str,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) -> JoinHandle<()> {
+        self.tracker.spawn(task.instrument(tracing::debug_span!("task", name)))
     }
 
     /// Cancelled once [`Tasks::drain`] was called.

@@ -160,7 +160,7 @@ async fn over(
     channel: Channel,
     request: Request<Body>,
 ) -> Result<Response<Body>, SendFailure> {
-    let answer = channel.send(request, &worker.pool);
+    let answer = channel.send(request, cluster.keep.then_some(&worker.pool));
     let Some(limit) = cluster.head_timeout else { return answer.await };
     match tokio::time::timeout(limit, answer).await {
         Ok(result) => result,
@@ -173,8 +173,10 @@ async fn over(
 async fn open(worker: &Worker, cluster: &Cluster, addresses: &impl Choices) -> Result<Channel, Failure> {
     worker.counters.upstream_connects.add();
     let (address, stream) = connect::connect(addresses.all(), cluster.dial_timeout).await?;
-    let channel = Channel::open(stream, address, cluster.protocol, &worker.tasks).await?;
-    worker.pool.share(address, &channel);
+    let channel = Channel::open(stream, address, cluster.protocol, &worker.background).await?;
+    if cluster.keep {
+        worker.pool.share(address, &channel);
+    }
     Ok(channel)
 }
 

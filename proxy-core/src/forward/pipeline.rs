@@ -19,6 +19,7 @@ use crate::body::Body;
 use crate::error::{Failure, Reason};
 use crate::http::connection::Connection;
 use crate::http::forwarded::{self, Client};
+use crate::http::server::Service;
 use crate::http::target::{self, Asks};
 use crate::http::upgrade::{self, Wanted};
 use crate::http::{limit, reply};
@@ -92,6 +93,14 @@ impl Handler {
             Some(access) => access.finish(response, failed.as_ref(), &worker.counters),
             None => response,
         })
+    }
+}
+
+impl Service for Handler {
+    type Abort = Aborted;
+
+    async fn call(&self, request: Request<Body>, connection: &Connection) -> Result<Response<Body>, Aborted> {
+        self.handle(request, connection).await
     }
 }
 

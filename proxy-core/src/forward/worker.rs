@@ -23,7 +23,10 @@ use crate::upstream::resolve::Name;
 pub(crate) struct Worker {
     pub(crate) view: Arc<Snapshot<View>>,
     pub(crate) pool: Arc<Pool>,
+    /// Client connections and tunnels: what a drain waits for.
     pub(crate) tasks: Tasks,
+    /// Connections to upstreams and the loops of the worker: they end with it.
+    pub(crate) background: Tasks,
     pub(crate) counters: Arc<Counters>,
     pub(crate) connections: Arc<Connections>,
     started: Instant,
@@ -45,6 +48,7 @@ impl Worker {
             view,
             pool: Arc::new(Pool::new(limits)),
             tasks: Tasks::default(),
+            background: Tasks::default(),
             counters: Arc::default(),
             connections: Arc::default(),
             started: Instant::now(),

@@ -1,6 +1,5 @@
 //! Drives one client connection: HTTP/1.1 or HTTP/2 on any byte stream, one service for both.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -50,10 +49,17 @@ pub(crate) enum Protocol {
     Http2,
 }
 
-/// Answers the requests of a connection.
-pub(crate) trait Service: Clone + Send + 'static {
+/// Answers requests.
+pub(crate) trait Service: Clone + Send + Sync + 'static {
+    /// Why a connection is closed without an answer.
+    type Abort: std::error::Error + Send + Sync + 'static;
+
     /// Answers one request. Dropping the future means that the client is gone.
-    fn call(&self, request: Request<Body>) -> impl Future<Output = Response<Body>> + Send;
+    fn call(
+        &self,
+        request: Request<Body>,
+        connection: &Connection,
+    ) -> impl Future<Output = Result<Response<Body>, Self::Abort>> + Send;
 }
 
 /// A response body that keeps its request counted until the last byte is out.
@@ -73,18 +79,18 @@ impl Default for HttpSettings {
 // === the two drivers ===
 
 /// Serves `stream` until it is closed, drained or told to close.
-pub(crate) async fn serve<S>(
-    stream: S,
+pub(crate) async fn serve<S, V>(
+    mut stream: S,
     known: Option<Protocol>,
     connection: Arc<Connection>,
     settings: HttpSettings,
     tasks: Tasks,
-    service: impl Service,
+    service: V,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    V: Service,
 {
-    let state = Arc::clone(connection.state());
-    let mut stream = stream;
+    let (state, peer) = (Arc::clone(connection.state()), connection.peer());
     let (protocol, read_ahead) = match known {
         Some(protocol) => (protocol, Bytes::new()),
         None if settings.http2 => match unless_closed(&state, sniff(&mut stream)).await {
@@ -94,21 +100,26 @@ pub(crate) async fn serve<S>(
         None => (Protocol::Http1, Bytes::new()),
     };
     if protocol == Protocol::Http1 && !settings.http1 {
-        debug!(peer = %connection.peer(), "HTTP/1 is not among the protocols of this listener");
+        debug!(%peer, "HTTP/1 is not among the protocols of this listener");
         return;
     }
     let io = TokioIo::new(ServerIo::new(stream, read_ahead, Arc::clone(&state)));
-    let counted = Counted { state: Arc::clone(&state), service };
+    let shared = Arc::new((connection, service));
     let service = service_fn(move |request: Request<Incoming>| {
-        let counted = counted.clone();
-        async move { Ok::<_, Infallible>(counted.call(request).await) }
+        let shared = Arc::clone(&shared);
+        async move {
+            let (connection, service) = &*shared;
+            let in_flight = connection.state().begin();
+            let response = service.call(request.map(Body::from), connection).await?;
+            Ok::<_, V::Abort>(response.map(|body| CountedBody { body, _request: in_flight }))
+        }
     });
     let result = match protocol {
         Protocol::Http1 => serve_http1(io, &state, settings, service).await,
         Protocol::Http2 => serve_http2(io, &state, settings, tasks, service).await,
     };
     if let Err(error) = result {
-        debug!(peer = %connection.peer(), %error, "client connection ended");
+        debug!(%peer, %error, "client connection ended");
     }
 }
 
@@ -206,20 +217,6 @@ pub(crate) async fn unless_closed<T>(state: &ConnState, work: impl Future<Output
 }
 
 // === counting ===
-
-#[derive(Clone)]
-struct Counted<V> {
-    state: Arc<ConnState>,
-    service: V,
-}
-
-impl<V: Service> Counted<V> {
-    async fn call(self, request: Request<Incoming>) -> Response<CountedBody> {
-        let in_flight = self.state.begin();
-        let response = self.service.call(request.map(Body::from)).await;
-        response.map(|body| CountedBody { body, _request: in_flight })
-    }
-}
 
 impl HttpBody for CountedBody {
     type Data = Bytes;

@@ -114,11 +114,11 @@ impl Channel {
     }
 
     /// Sends a request and waits for the head of its answer. An HTTP/1.1 connection goes back to `pool`
-    /// when the body of the answer was read to its end.
+    /// when the body of the answer was read to its end; without one it is closed then.
     pub(crate) async fn send(
         self,
         request: Request<Body>,
-        pool: &Arc<Pool>,
+        pool: Option<&Arc<Pool>>,
     ) -> Result<Response<Body>, SendFailure> {
         match self {
             Self::Http1(channel) => channel.send(request, pool).await,
@@ -148,7 +148,7 @@ impl Http1 {
     async fn send(
         mut self,
         request: Request<Body>,
-        pool: &Arc<Pool>,
+        pool: Option<&Arc<Pool>>,
     ) -> Result<Response<Body>, SendFailure> {
         let reads = self.reads.load(Ordering::Relaxed);
         match self.sender.try_send_request(request).await {
@@ -160,10 +160,10 @@ impl Http1 {
         }
     }
 
-    fn watch(mut self, response: Response<Incoming>, pool: &Arc<Pool>) -> Response<Body> {
-        if response.status() == http::StatusCode::SWITCHING_PROTOCOLS {
+    fn watch(mut self, response: Response<Incoming>, pool: Option<&Arc<Pool>>) -> Response<Body> {
+        let Some(pool) = pool.filter(|_| response.status() != http::StatusCode::SWITCHING_PROTOCOLS) else {
             return response.map(Body::from);
-        }
+        };
         self.reused = true;
         let give_back = GiveBack { channel: self, pool: Arc::clone(pool) };
         response.map(|body| Body::from(body).on_end(Box::new(give_back)))

@@ -20,6 +20,8 @@ pub(crate) struct Cluster {
     /// How long the head of an answer may take. Default: no limit, as a Doors sync stream is silent for
     /// up to 20 seconds and others may be for longer.
     pub(crate) head_timeout: Option<Duration>,
+    /// Whether connections are kept for more than one request. Default: yes.
+    pub(crate) keep: bool,
 }
 
 /// Where the upstreams come from.

@@ -174,7 +174,7 @@ mod tests {
                 upstream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await.unwrap();
             };
             let request = Request::get("/").header("host", "a").body(Body::empty()).unwrap();
-            let (response, ()) = tokio::join!(channel.send(request, &self.pool), answer);
+            let (response, ()) = tokio::join!(channel.send(request, Some(&self.pool)), answer);
             assert_eq!(read_all(response.unwrap().into_body()).await.unwrap().0, b"ok");
             upstream
         }

@@ -1,0 +1,249 @@
+//! The compiler: reads the model once, collects every error.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use caddy_config as model;
+use http::header::HeaderName;
+
+use super::error::{BuildError, BuildErrors};
+use super::https::{self, Https};
+use super::{logs, routes};
+use crate::forward::view::{ServerView, View};
+use crate::http::forwarded::IpSet;
+use crate::http::server::HttpSettings;
+use crate::http::sweep::ConnLimits;
+use crate::routing::routes::Routes;
+use crate::tls::{Certificates, TlsSite};
+use crate::upstream::resolve::ResolverSet;
+
+/// Caddy's ports for sites that name none.
+const HTTP_PORT: u16 = 80;
+const HTTPS_PORT: u16 = 443;
+
+/// What a configuration becomes.
+#[derive(Debug, Default)]
+pub(crate) struct Compiled {
+    pub(crate) view: View,
+    pub(crate) listeners: Vec<Planned>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// A listener before its sockets are bound.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) server: usize,
+    pub(crate) tls: Option<Arc<rustls::ServerConfig>>,
+    pub(crate) http: HttpSettings,
+    pub(crate) limits: ConnLimits,
+}
+
+/// What compiling needs besides the model, and what it collects.
+pub(crate) struct Compiler<'a> {
+    pub(crate) resolvers: &'a ResolverSet,
+    pub(crate) errors: Vec<BuildError>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) clusters: Vec<crate::upstream::cluster::Cluster>,
+    /// The number of `doors_handler`s so far.
+    pub(crate) doors: usize,
+    /// The server that is being compiled.
+    pub(crate) server: String,
+}
+
+/// Compiles `config`. Logs are opened and certificates loaded; no socket is bound.
+pub(crate) fn compile(
+    config: &model::Config,
+    resolvers: &ResolverSet,
+    certificates: &Certificates,
+) -> Result<Compiled, BuildErrors> {
+    let mut compiler = Compiler {
+        resolvers,
+        errors: Vec::new(),
+        warnings: Vec::new(),
+        clusters: Vec::new(),
+        doors: 0,
+        server: String::new(),
+    };
+    let compiled = compiler.compile(config, certificates);
+    let Compiler { errors, warnings, clusters, .. } = compiler;
+    if !errors.is_empty() {
+        return Err(BuildErrors(errors));
+    }
+    let (servers, listeners) = compiled;
+    Ok(Compiled { view: View { servers, clusters }, listeners, warnings })
+}
+
+// === impl Compiler ===
+
+impl Compiler<'_> {
+    fn compile(
+        &mut self,
+        config: &model::Config,
+        certificates: &Certificates,
+    ) -> (Vec<ServerView>, Vec<Planned>) {
+        let Some(app) = config.apps.http.as_ref().filter(|app| !app.servers.is_empty()) else {
+            self.errors.push(BuildError::NoServer);
+            return (Vec::new(), Vec::new());
+        };
+        self.check_admin(config);
+        let ports = Ports {
+            http: app.http_port.unwrap_or(HTTP_PORT),
+            https: app.https_port.unwrap_or(HTTPS_PORT),
+        };
+        let opened = logs::Opened::new(config.logging.as_ref(), &mut self.errors);
+        let (mut views, mut plans) = (Vec::new(), Vec::new());
+        let mut redirects = https::Redirects::default();
+        for (name, server) in &app.servers {
+            self.server.clone_from(name);
+            let https = Https::of(server, config.apps.tls.as_ref(), ports, self);
+            redirects.collect(server, &https);
+            let tls = https.sites.as_deref().and_then(|sites| self.tls(server, sites, certificates));
+            let view = self.server(name, server, &opened);
+            for address in &server.listen {
+                plans.push(planned(address.host(), address.port(), views.len(), server, tls.clone()));
+            }
+            views.push(view);
+        }
+        redirects.add_to(ports, &mut views, &mut plans);
+        self.check_addresses(&views, &plans);
+        (views, plans)
+    }
+
+    fn server(&mut self, name: &str, server: &model::Server, opened: &logs::Opened) -> ServerView {
+        let trusted: Vec<_> = match &server.trusted_proxies {
+            Some(model::IpSource::Static { ranges }) => ranges.iter().map(model::IpRange::net).collect(),
+            Some(_) => self.unsupported("this source of trusted_proxies", "use `static`"),
+            None => Vec::new(),
+        };
+        let mut fields: Vec<HeaderName> =
+            server.client_ip_headers.iter().filter_map(|field| self.field_name(field)).collect();
+        if fields.is_empty() {
+            fields.push(HeaderName::from_static("x-forwarded-for"));
+        }
+        let list = routes::compile(self, &server.routes);
+        ServerView {
+            name: name.to_owned(),
+            routes: Routes::new(list),
+            trusted_proxies: IpSet::new(&trusted),
+            client_ip_fields: fields,
+            body_timeout: server.read_timeout,
+            write_timeout: server.write_timeout,
+            logs: server.logs.as_ref().map(|logs| opened.for_server(logs)),
+            gates: crate::forward::failure_log::FailureGates::default(),
+        }
+    }
+
+    fn tls(
+        &mut self,
+        server: &model::Server,
+        sites: &[TlsSite],
+        certificates: &Certificates,
+    ) -> Option<Arc<rustls::ServerConfig>> {
+        let http = settings(server);
+        let mut alpn: Vec<&[u8]> = Vec::new();
+        if http.http2 {
+            alpn.push(b"h2");
+        }
+        if http.http1 {
+            alpn.push(b"http/1.1");
+        }
+        match certificates.server_config(sites, &alpn) {
+            Ok(config) => Some(config),
+            Err(found) => {
+                self.errors.extend(found.into_iter().map(|error| BuildError::tls(&self.server, error)));
+                None
+            }
+        }
+    }
+
+    fn check_admin(&mut self, config: &model::Config) {
+        let admin = config.admin.as_ref();
+        if admin.is_some_and(|admin| !admin.disabled && admin.listen.is_some()) {
+            self.warnings.push("the admin endpoint is not served by this version; `admin off` says so".into());
+        }
+    }
+
+    fn check_addresses(&mut self, views: &[ServerView], plans: &[Planned]) {
+        let mut seen: BTreeMap<(&str, u16), usize> = BTreeMap::new();
+        let name = |server: usize| views.get(server).map_or_else(String::new, |view| view.name.clone());
+        for plan in plans.iter().filter(|plan| plan.port != 0) {
+            if let Some(first) = seen.insert((&plan.host, plan.port), plan.server) {
+                self.errors.push(BuildError::SharedAddress {
+                    address: model::HostPort::new(plan.host.clone(), plan.port).to_string(),
+                    first: name(first),
+                    second: name(plan.server),
+                });
+            }
+        }
+    }
+
+    /// Notes something that is not supported, and goes on with a default.
+    pub(crate) fn unsupported<T: Default>(&mut self, what: &str, way_out: &'static str) -> T {
+        let server = self.server.clone();
+        self.errors.push(BuildError::Unsupported { server, what: what.to_owned(), way_out });
+        T::default()
+    }
+
+    /// Notes a value that is not valid.
+    pub(crate) fn wrong(&mut self, what: &'static str, value: &str) {
+        let server = self.server.clone();
+        self.errors.push(BuildError::Value { server, what, value: value.to_owned() });
+    }
+
+    pub(crate) fn field_name(&mut self, name: &str) -> Option<HeaderName> {
+        let parsed = HeaderName::from_bytes(name.as_bytes()).ok();
+        if parsed.is_none() {
+            self.wrong("not a header field name", name);
+        }
+        parsed
+    }
+}
+
+/// The ports that stand for HTTP and HTTPS.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ports {
+    pub(crate) http: u16,
+    pub(crate) https: u16,
+}
+
+/// What the data directory is for: the internal authority.
+pub(crate) fn certificates(data: Option<PathBuf>) -> Result<Certificates, BuildErrors> {
+    Certificates::new(data, Arc::new(rustls::time_provider::DefaultTimeProvider))
+        .map_err(|error| BuildErrors(vec![BuildError::Provider(Box::new(error))]))
+}
+
+pub(super) fn planned(
+    host: &str,
+    port: u16,
+    server: usize,
+    model: &model::Server,
+    tls: Option<Arc<rustls::ServerConfig>>,
+) -> Planned {
+    Planned { host: host.to_owned(), port, server, tls, http: settings(model), limits: limits(model) }
+}
+
+fn settings(server: &model::Server) -> HttpSettings {
+    let mut settings = HttpSettings::default();
+    if let Some(bytes) = server.max_header_bytes {
+        // hyper needs at least 8 KiB for its buffer.
+        settings.max_head = u32::try_from(bytes).unwrap_or(u32::MAX).max(8 * 1024);
+    }
+    if !server.protocols.is_empty() {
+        let speaks = |wanted: model::Protocol| server.protocols.contains(&wanted);
+        settings.http1 = speaks(model::Protocol::H1);
+        settings.http2 = speaks(model::Protocol::H2) || speaks(model::Protocol::H2c);
+    }
+    settings
+}
+
+fn limits(server: &model::Server) -> ConnLimits {
+    let defaults = ConnLimits::default();
+    ConnLimits {
+        head: server.read_header_timeout.unwrap_or(defaults.head),
+        idle: server.idle_timeout.unwrap_or(defaults.idle),
+        stalled_write: defaults.stalled_write,
+    }
+}

@@ -1,0 +1,82 @@
+//! `reverse_proxy`: upstreams and how they are reached.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use caddy_config as model;
+
+use super::compile::Compiler;
+use super::error::BuildError;
+use super::routes::{self, DoorsInScope};
+use crate::upstream::channel::Protocol;
+use crate::upstream::cluster::{Cluster, Source, Upstream};
+
+/// As Caddy: a connection may take 3 seconds.
+const DIAL_TIMEOUT: Duration = Duration::from_secs(3);
+
+pub(super) fn cluster(
+    compiler: &mut Compiler<'_>,
+    proxy: &model::ReverseProxy,
+    scope: &DoorsInScope,
+) -> Option<Cluster> {
+    let transport = match &proxy.transport {
+        None => model::HttpTransport::default(),
+        Some(model::Transport::Http(http)) => http.clone(),
+        Some(_) => compiler.unsupported("this transport", "use `transport http`"),
+    };
+    let servers: Vec<SocketAddr> = transport
+        .resolver
+        .iter()
+        .flat_map(|resolver| &resolver.addresses)
+        .map(model::ResolverAddress::socket_addr)
+        .collect();
+    Some(Cluster {
+        source: source(compiler, proxy, scope, &servers)?,
+        protocol: protocol(compiler, &transport.versions),
+        dial_timeout: transport.dial_timeout.filter(|limit| !limit.is_zero()).unwrap_or(DIAL_TIMEOUT),
+        head_timeout: transport.response_header_timeout.filter(|limit| !limit.is_zero()),
+        keep: keep(&transport),
+    })
+}
+
+fn source(
+    compiler: &mut Compiler<'_>,
+    proxy: &model::ReverseProxy,
+    scope: &DoorsInScope,
+    servers: &[SocketAddr],
+) -> Option<Source> {
+    match &proxy.dynamic_upstreams {
+        Some(model::DynamicUpstreams::Doors {}) if scope.is_empty() => {
+            let server = compiler.server.clone();
+            compiler.errors.push(BuildError::NoDoorsHandler { server });
+            None
+        }
+        Some(model::DynamicUpstreams::Doors {}) => {
+            Some(Source::Doors(routes::watch(compiler, scope, servers)))
+        }
+        Some(_) => compiler.unsupported("this source of upstreams", "use `dynamic doors_upstreams`"),
+        None if proxy.upstreams.is_empty() => {
+            compiler.unsupported("a reverse_proxy without upstreams", "name at least one, such as 127.0.0.1:8080")
+        }
+        None => {
+            let upstream = |upstream: &model::Upstream| {
+                Upstream::new(compiler.resolvers.watch(upstream.dial.host(), servers), upstream.dial.port())
+            };
+            Some(Source::Fixed(proxy.upstreams.iter().map(upstream).collect()))
+        }
+    }
+}
+
+/// Without TLS to the upstream there is no negotiation: HTTP/2 must be asked for.
+fn protocol(compiler: &mut Compiler<'_>, versions: &[model::HttpVersion]) -> Protocol {
+    let h2c = versions.contains(&model::HttpVersion::H2c);
+    if h2c && versions.contains(&model::HttpVersion::Http11) {
+        compiler.unsupported::<()>("both 1.1 and h2c in versions", "name the one that the upstream speaks");
+    }
+    if h2c { Protocol::H2c } else { Protocol::Http1 }
+}
+
+fn keep(transport: &model::HttpTransport) -> bool {
+    let keep_alive = transport.keep_alive.as_ref();
+    keep_alive.is_none_or(|keep_alive| keep_alive.enabled != Some(false))
+}

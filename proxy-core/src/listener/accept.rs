@@ -1,0 +1,100 @@
+//! Accepting connections, and the TLS handshake before HTTP.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+
+use super::Listener;
+use crate::forward::worker::Worker;
+use crate::http::connection::{Command, Connection};
+use crate::http::server::{self, Protocol, Service};
+
+/// The longest wait after a failed accept, such as one for want of file descriptors.
+const MAX_BACKOFF: Duration = Duration::from_secs(1);
+const MIN_BACKOFF: Duration = Duration::from_millis(10);
+
+/// Accepts until `stop`. A failed accept never ends the loop: it waits a little, as what failed, such as
+/// the number of file descriptors, needs time to come back.
+pub(crate) async fn accept(
+    socket: TcpListener,
+    listener: Arc<Listener>,
+    worker: Arc<Worker>,
+    service: impl Service,
+    stop: CancellationToken,
+) {
+    let mut backoff = MIN_BACKOFF;
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = stop.cancelled() => return,
+            accepted = socket.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                backoff = MIN_BACKOFF;
+                worker.counters.connections.add();
+                let task = connection(stream, peer, Arc::clone(&listener), Arc::clone(&worker), service.clone());
+                worker.tasks.spawn("connection", task);
+            }
+            Err(error) if is_about_the_connection(&error) => {}
+            Err(error) => {
+                if backoff == MIN_BACKOFF {
+                    warn!(address = %listener.address, %error, "cannot accept connections; trying again");
+                }
+                time::sleep(backoff).await;
+                backoff = (backoff * 2).min(MAX_BACKOFF);
+            }
+        }
+    }
+}
+
+async fn connection(
+    stream: TcpStream,
+    peer: SocketAddr,
+    listener: Arc<Listener>,
+    worker: Arc<Worker>,
+    service: impl Service,
+) {
+    if let Err(error) = stream.set_nodelay(true) {
+        debug!(%peer, %error, "the client left before it was served");
+        return;
+    }
+    let local = stream.local_addr().ok();
+    let connection = Arc::new(Connection::new(peer, local, listener.tls.is_some()));
+    let state = Arc::clone(connection.state());
+    let _open = worker.connections.register(Arc::clone(&state), listener.limits);
+    if worker.tasks.stop().is_cancelled() {
+        state.command(Command::Drain);
+    }
+    let (http, tasks) = (listener.http, worker.tasks.clone());
+    let Some(tls) = &listener.tls else {
+        return server::serve(stream, None, connection, http, tasks, service).await;
+    };
+    let handshake = TlsAcceptor::from(Arc::clone(tls)).accept(stream);
+    match server::unless_closed(&state, handshake).await {
+        Some(Ok(stream)) => {
+            let protocol = match stream.get_ref().1.alpn_protocol() {
+                Some(b"h2") => Protocol::Http2,
+                _ => Protocol::Http1,
+            };
+            server::serve(stream, Some(protocol), connection, http, tasks, service).await;
+        }
+        Some(Err(error)) => debug!(%peer, %error, "TLS handshake failed"),
+        None => {}
+    }
+}
+
+/// The connection was gone before it could be accepted; the next one may be fine.
+fn is_about_the_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset
+    )
+}

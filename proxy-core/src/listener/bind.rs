@@ -1,0 +1,94 @@
+//! Binding listening sockets: one for each worker, all on the same address.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs as _};
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+/// Connections that may wait for an accept, per socket.
+const BACKLOG: i32 = 4096;
+
+/// Sockets for one address.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    pub(crate) address: SocketAddr,
+    pub(crate) sockets: Vec<TcpListener>,
+}
+
+/// Binds `host:port` once for each of `workers`. An empty host stands for all addresses, IPv6 and IPv4.
+///
+/// # Errors
+///
+/// If any other socket listens there, or the address is not one of this machine.
+pub(crate) fn bind(host: &str, port: u16, workers: usize) -> io::Result<Vec<Bound>> {
+    addresses(host, port)?.into_iter().map(|address| bind_one(address, workers)).collect()
+}
+
+fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    if host.is_empty() {
+        let any = if has_ipv6() { IpAddr::V6(Ipv6Addr::UNSPECIFIED) } else { Ipv4Addr::UNSPECIFIED.into() };
+        return Ok(vec![SocketAddr::new(any, port)]);
+    }
+    let mut found: Vec<SocketAddr> = (host, port).to_socket_addrs()?.collect();
+    found.dedup();
+    Ok(found)
+}
+
+fn bind_one(address: SocketAddr, workers: usize) -> io::Result<Bound> {
+    // Workers share the port, which would let another process share it as well. A socket that does not
+    // share finds out whether the port is taken.
+    drop(socket(address, false)?);
+    let first = socket(address, true)?;
+    let address = first.local_addr()?;
+    let mut sockets = vec![first];
+    while sockets.len() < workers.max(1) {
+        sockets.push(socket(address, true)?);
+    }
+    Ok(Bound { address, sockets })
+}
+
+fn socket(address: SocketAddr, shared: bool) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    if address.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
+        socket.set_only_v6(false)?;
+    }
+    // Connections of an earlier process that are still winding down do not block a restart.
+    socket.set_reuse_address(true)?;
+    #[cfg(unix)]
+    socket.set_reuse_port(shared)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+fn has_ipv6() -> bool {
+    Socket::new(Domain::IPV6, Type::STREAM, Some(Protocol::TCP)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_workers_share_one_port() {
+        let bound = bind("127.0.0.1", 0, 3).unwrap();
+        let ports: Vec<u16> = bound[0].sockets.iter().map(|s| s.local_addr().unwrap().port()).collect();
+        assert_eq!(ports, [bound[0].address.port(); 3]);
+    }
+
+    #[test]
+    fn a_taken_port_is_an_error_though_workers_share_theirs() {
+        let first = bind("127.0.0.1", 0, 2).unwrap();
+        let error = bind("127.0.0.1", first[0].address.port(), 2).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+    }
+
+    #[test]
+    fn no_host_is_every_address() {
+        let bound = bind("", 0, 1).unwrap();
+        assert!(bound[0].address.ip().is_unspecified());
+        let port = bound[0].address.port();
+        assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
+    }
+}

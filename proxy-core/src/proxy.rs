@@ -1,0 +1,242 @@
+//! The proxy as a whole: built, asked for its addresses, run.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use caddy_config::Config;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::config::compile::{self, Compiled};
+use crate::config::{BuildError, BuildErrors};
+use crate::forward::pipeline::Handler;
+use crate::forward::view::View;
+use crate::forward::worker::Worker;
+use crate::listener::Listener;
+use crate::listener::bind::bind;
+use crate::snapshot::Snapshot;
+use crate::stats::Stats;
+use crate::thread::{self, Thread};
+use crate::tls::Certificates;
+use crate::upstream::pool::PoolLimits;
+use crate::upstream::resolve::{ResolveSettings, ResolverSet};
+
+/// How long requests in flight may take after a stop, unless `grace_period` says otherwise.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// What a proxy is built with, besides its configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Worker threads, each with its own listening sockets, connections and pools. At least 1. Default 1.
+    pub workers: usize,
+    /// Where the internal certificate authority is kept. Default `None`: it is made anew each time.
+    pub data_dir: Option<PathBuf>,
+    /// Whether to listen on the addresses of the configuration. Default `true`; `false` for a proxy inside
+    /// another server, which uses [`Proxy::handler`].
+    pub listen: bool,
+}
+
+/// A proxy whose configuration is compiled and whose sockets are bound.
+///
+/// Connections that come between [`Proxy::build`] and [`Proxy::run`] wait in the sockets' queues.
+#[derive(Debug)]
+pub struct Proxy {
+    shared: Arc<Snapshot<View>>,
+    listeners: Vec<Arc<Listener>>,
+    threads: Vec<Thread>,
+    embedded: Arc<Worker>,
+    resolvers: Arc<ResolverSet>,
+    certificates: Arc<Certificates>,
+    grace: Duration,
+    warnings: Vec<String>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// Everything in flight was finished within the grace period.
+    pub drained: bool,
+    /// Connections that were still open when the grace period ended.
+    pub connections_left: usize,
+    /// Requests that were still in flight then.
+    pub requests_left: usize,
+    /// Workers that ended before they were asked to. Not 0 is a fault.
+    pub workers_failed: usize,
+}
+
+// === impl Options ===
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { workers: 1, data_dir: None, listen: true }
+    }
+}
+
+// === impl Proxy ===
+
+impl Proxy {
+    /// Compiles `config` and binds its addresses.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong, all at once; then nothing stays bound.
+    pub fn build(config: &Config, options: &Options) -> Result<Self, BuildErrors> {
+        let resolvers = Arc::new(ResolverSet::new(ResolveSettings::default()));
+        let certificates = Arc::new(compile::certificates(options.data_dir.clone())?);
+        let Compiled { view, listeners: planned, warnings } =
+            compile::compile(config, &resolvers, &certificates)?;
+        let shared = Arc::new(Snapshot::new(view));
+        let new_worker = || Arc::new(Worker::new(Arc::clone(&shared), PoolLimits::default()));
+        let workers = options.workers.max(1);
+        let mut threads: Vec<Thread> =
+            (0..workers).map(|_| Thread::new(new_worker())).collect();
+        let mut listeners = Vec::new();
+        let mut errors = Vec::new();
+        for plan in planned.into_iter().filter(|_| options.listen) {
+            let bound = match bind(&plan.host, plan.port, workers) {
+                Ok(bound) => bound,
+                Err(source) => {
+                    let address = caddy_config::HostPort::new(plan.host, plan.port).to_string();
+                    errors.push(BuildError::Bind { address, source });
+                    continue;
+                }
+            };
+            for bound in bound {
+                let listener = Arc::new(Listener {
+                    address: bound.address,
+                    server: plan.server,
+                    tls: plan.tls.clone(),
+                    http: plan.http,
+                    limits: plan.limits,
+                });
+                for (thread, socket) in threads.iter_mut().zip(bound.sockets) {
+                    thread.add(socket, Arc::clone(&listener));
+                }
+                listeners.push(listener);
+            }
+        }
+        if !errors.is_empty() {
+            return Err(BuildErrors(errors));
+        }
+        let grace = config.apps.http.as_ref().and_then(|app| app.grace_period);
+        Ok(Self {
+            embedded: new_worker(),
+            shared,
+            listeners,
+            threads,
+            resolvers,
+            certificates,
+            grace: grace.filter(|grace| !grace.is_zero()).unwrap_or(GRACE),
+            warnings,
+        })
+    }
+
+    /// Compiles `config` as [`Proxy::build`] does, without binding. Certificates are read and logs opened.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong, all at once.
+    pub fn check(config: &Config, options: &Options) -> Result<Vec<String>, BuildErrors> {
+        let resolvers = ResolverSet::new(ResolveSettings::default());
+        let certificates = compile::certificates(options.data_dir.clone())?;
+        Ok(compile::compile(config, &resolvers, &certificates)?.warnings)
+    }
+
+    /// The addresses that are listened on, with the ports that the system chose for port 0.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.listeners.iter().map(|listener| listener.address).collect()
+    }
+
+    /// What works but should be looked at, such as overlapping CIDRs.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// The root certificate of the internal authority in DER form, if a site uses it.
+    pub fn internal_root(&self) -> Option<Vec<u8>> {
+        self.certificates.internal_root().map(|root| root.to_vec())
+    }
+
+    /// A handler for another server's runtime: it answers as the server `name` of the configuration does
+    /// (`srv0` is the first of a Caddyfile). `None` if there is no such server. [`Proxy::run`] must run
+    /// beside it, as it looks names up and closes idle connections.
+    pub fn handler(&self, name: &str) -> Option<Handler> {
+        let view = self.shared.current();
+        let server = view.servers.iter().position(|server| server.name == name)?;
+        Some(Handler::new(Arc::clone(&self.embedded), server))
+    }
+
+    /// A reader of the counters, which outlives the run.
+    pub fn stats(&self) -> impl Fn() -> Stats + Send + Sync + 'static {
+        let workers = self.threads.iter().map(|thread| thread.worker()).chain([&self.embedded]);
+        let counters: Vec<_> = workers.map(|worker| Arc::clone(&worker.counters)).collect();
+        move || {
+            let mut sum = Stats::default();
+            counters.iter().for_each(|counters| counters.add_to(&mut sum));
+            sum
+        }
+    }
+
+    /// Serves until `stop` is cancelled, then accepts nothing more, lets what is in flight finish within
+    /// the grace period and says what was left. Needs a tokio runtime with time and I/O; requests run on
+    /// the workers' own threads.
+    ///
+    /// If the future is dropped, the workers drain on their own.
+    pub async fn run(self, stop: CancellationToken) -> Report {
+        for warning in &self.warnings {
+            warn!("{warning}");
+        }
+        for listener in &self.listeners {
+            info!(address = %listener.address, tls = listener.tls.is_some(), "listening");
+        }
+        let stop = stop.child_token();
+        let _stops_workers_when_dropped = stop.clone().drop_guard();
+        let background = CancellationToken::new();
+        let mut looked_after = pin!(async {
+            tokio::join!(
+                Arc::clone(&self.resolvers).run(background.clone()),
+                Arc::clone(&self.certificates).run(background.clone()),
+                Arc::clone(&self.embedded).sweep(background.clone()),
+            );
+        });
+        let (ended, mut reports) = mpsc::unbounded_channel();
+        for thread in self.threads.into_iter().filter(Thread::has_sockets) {
+            thread.start(stop.clone(), self.grace, ended.clone());
+        }
+        drop(ended);
+        let served = async {
+            let mut sum = Report { drained: true, ..Report::default() };
+            while let Some(report) = reports.recv().await {
+                if report.workers_failed > 0 {
+                    // The others would serve on, but on a part of the connections nobody answers.
+                    stop.cancel();
+                }
+                sum = sum.and(report);
+            }
+            stop.cancelled().await;
+            sum.and(thread::drain(&self.embedded, self.grace).await)
+        };
+        tokio::select! {
+            report = served => report,
+            () = looked_after.as_mut() => Report { workers_failed: 1, ..Report::default() },
+        }
+    }
+}
+
+// === impl Report ===
+
+impl Report {
+    fn and(self, other: Self) -> Self {
+        Self {
+            drained: self.drained && other.drained,
+            connections_left: self.connections_left + other.connections_left,
+            requests_left: self.requests_left + other.requests_left,
+            workers_failed: self.workers_failed + other.workers_failed,
+        }
+    }
+}
