@@ -6,7 +6,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use http::HeaderMap;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -50,7 +49,11 @@ impl Body {
     /// A body of one piece.
     pub fn full(data: impl Into<Bytes>) -> Self {
         let data = data.into();
-        if data.is_empty() { Self::empty() } else { Kind::Full(data).into() }
+        if data.is_empty() {
+            Self::empty()
+        } else {
+            Kind::Full(data).into()
+        }
     }
 
     /// Any other body, such as that of another web framework.
@@ -101,7 +104,11 @@ impl From<Kind> for Body {
 
 impl From<Incoming> for Body {
     fn from(body: Incoming) -> Self {
-        if body.is_end_stream() { Self::empty() } else { Kind::Incoming(body).into() }
+        if body.is_end_stream() {
+            Self::empty()
+        } else {
+            Kind::Incoming(body).into()
+        }
     }
 }
 
@@ -178,9 +185,9 @@ fn without_forbidden_trailers(frame: Frame<Bytes>) -> Frame<Bytes> {
     }
 }
 
-/// The fields of `trailers` are never merged into headers; this type only names that they are apart.
+/// The data and the trailers of a body.
 #[cfg(test)]
-pub(crate) async fn read_all(mut body: Body) -> Result<(Vec<u8>, Option<HeaderMap>), BoxError> {
+pub(crate) async fn read_all(mut body: Body) -> Result<(Vec<u8>, Option<http::HeaderMap>), BoxError> {
     let (mut data, mut trailers) = (Vec::new(), None);
     while let Some(frame) = body.frame().await {
         match frame?.into_data() {
@@ -195,6 +202,8 @@ pub(crate) async fn read_all(mut body: Body) -> Result<(Vec<u8>, Option<HeaderMa
 mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU8, Ordering};
+
+    use http::HeaderMap;
 
     use super::*;
 
@@ -235,7 +244,13 @@ mod tests {
     #[tokio::test]
     async fn trailers_that_could_change_framing_or_credentials_are_dropped() {
         let mut trailers = HeaderMap::new();
-        for name in ["content-length", "host", "authorization", "x-forwarded-for", "x-checksum"] {
+        for name in [
+            "content-length",
+            "host",
+            "authorization",
+            "x-forwarded-for",
+            "x-checksum",
+        ] {
             trailers.insert(name, "1".parse().unwrap());
         }
         let body = Body::new(

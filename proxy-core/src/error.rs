@@ -121,7 +121,11 @@ impl Failure {
 
 impl From<Reason> for Failure {
     fn from(reason: Reason) -> Self {
-        Self { reason, status: reason.status(), source: None }
+        Self {
+            reason,
+            status: reason.status(),
+            source: None,
+        }
     }
 }
 

@@ -38,6 +38,10 @@ pub struct Options {
     /// Whether to listen on the addresses of the configuration. Default `true`; `false` for a proxy inside
     /// another server, which uses [`Proxy::handler`].
     pub listen: bool,
+    /// The shortest time between two look-ups of an upstream's name, whatever its TTL. Default 1 second.
+    pub dns_floor: Duration,
+    /// The longest time between two look-ups of a name. Default 30 seconds.
+    pub dns_ceiling: Duration,
 }
 
 /// A proxy whose configuration is compiled and whose sockets are bound.
@@ -73,7 +77,13 @@ pub struct Report {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { workers: 1, data_dir: None, listen: true }
+        Self {
+            workers: 1,
+            data_dir: None,
+            listen: true,
+            dns_floor: Duration::from_secs(1),
+            dns_ceiling: Duration::from_secs(30),
+        }
     }
 }
 
@@ -86,15 +96,20 @@ impl Proxy {
     ///
     /// Everything that is wrong, all at once; then nothing stays bound.
     pub fn build(config: &Config, options: &Options) -> Result<Self, BuildErrors> {
-        let resolvers = Arc::new(ResolverSet::new(ResolveSettings::default()));
+        let settings = ResolveSettings::default()
+            .with_floor(options.dns_floor)
+            .with_ceiling(options.dns_ceiling);
+        let resolvers = Arc::new(ResolverSet::new(settings));
         let certificates = Arc::new(compile::certificates(options.data_dir.clone())?);
-        let Compiled { view, listeners: planned, warnings } =
-            compile::compile(config, &resolvers, &certificates)?;
+        let Compiled {
+            view,
+            listeners: planned,
+            warnings,
+        } = compile::compile(config, &resolvers, &certificates)?;
         let shared = Arc::new(Snapshot::new(view));
         let new_worker = || Arc::new(Worker::new(Arc::clone(&shared), PoolLimits::default()));
         let workers = options.workers.max(1);
-        let mut threads: Vec<Thread> =
-            (0..workers).map(|_| Thread::new(new_worker())).collect();
+        let mut threads: Vec<Thread> = (0..workers).map(|_| Thread::new(new_worker())).collect();
         let mut listeners = Vec::new();
         let mut errors = Vec::new();
         for plan in planned.into_iter().filter(|_| options.listen) {
@@ -173,7 +188,11 @@ impl Proxy {
 
     /// A reader of the counters, which outlives the run.
     pub fn stats(&self) -> impl Fn() -> Stats + Send + Sync + 'static {
-        let workers = self.threads.iter().map(|thread| thread.worker()).chain([&self.embedded]);
+        let workers = self
+            .threads
+            .iter()
+            .map(|thread| thread.worker())
+            .chain([&self.embedded]);
         let counters: Vec<_> = workers.map(|worker| Arc::clone(&worker.counters)).collect();
         move || {
             let mut sum = Stats::default();
@@ -210,7 +229,10 @@ impl Proxy {
         }
         drop(ended);
         let served = async {
-            let mut sum = Report { drained: true, ..Report::default() };
+            let mut sum = Report {
+                drained: true,
+                ..Report::default()
+            };
             while let Some(report) = reports.recv().await {
                 if report.workers_failed > 0 {
                     // The others would serve on, but on a part of the connections nobody answers.

@@ -38,7 +38,10 @@ impl Context {
 
     /// The host with its port, as text.
     pub(crate) fn host_port(&self) -> &str {
-        self.host.as_ref().and_then(|host| host.to_str().ok()).unwrap_or_default()
+        self.host
+            .as_ref()
+            .and_then(|host| host.to_str().ok())
+            .unwrap_or_default()
     }
 
     /// The host as routes compare it: no port, no brackets, no trailing dot, lower case.
@@ -69,8 +72,15 @@ mod tests {
     #[test]
     fn hosts_that_mean_the_same_route_the_same() {
         for host in ["A.Test", "a.test:80", "a.test.", "a.test.:80", "a.test:"] {
-            assert_eq!(host_name(&HeaderValue::from_str(host).unwrap()), "a.test", "{host}");
+            assert_eq!(
+                host_name(&HeaderValue::from_str(host).unwrap()),
+                "a.test",
+                "{host}"
+            );
         }
-        assert_eq!(host_name(&HeaderValue::from_static("[2001:DB8::1]:80")), "2001:db8::1");
+        assert_eq!(
+            host_name(&HeaderValue::from_static("[2001:DB8::1]:80")),
+            "2001:db8::1"
+        );
     }
 }

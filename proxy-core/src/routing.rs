@@ -28,7 +28,13 @@ mod tests {
         let uri: http::Uri = uri.parse().unwrap();
         let host = uri.authority().unwrap().as_str().parse().unwrap();
         let target = uri.path_and_query().unwrap().clone();
-        let parts = Request::builder().method(method).uri(target.as_str()).body(()).unwrap().into_parts().0;
+        let parts = Request::builder()
+            .method(method)
+            .uri(target.as_str())
+            .body(())
+            .unwrap()
+            .into_parts()
+            .0;
         Context {
             parts,
             host: Some(host),

@@ -40,7 +40,8 @@ impl Tasks {
         name: &'static str,
         task: impl Future<Output = ()> + Send + 'static,
     ) -> JoinHandle<()> {
-        self.tracker.spawn(task.instrument(tracing::debug_span!("task", name)))
+        self.tracker
+            .spawn(task.instrument(tracing::debug_span!("task", name)))
     }
 
     /// Cancelled once [`Tasks::drain`] was called.
@@ -54,7 +55,9 @@ impl Tasks {
         self.tracker.close();
         match tokio::time::timeout(grace, self.tracker.wait()).await {
             Ok(()) => Drained::Complete,
-            Err(_) => Drained::TimedOut { left: self.tracker.len() },
+            Err(_) => Drained::TimedOut {
+                left: self.tracker.len(),
+            },
         }
     }
 }

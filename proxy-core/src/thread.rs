@@ -35,7 +35,10 @@ struct Ending {
 
 impl Thread {
     pub(crate) fn new(worker: Arc<Worker>) -> Self {
-        Self { worker, sockets: Vec::new() }
+        Self {
+            worker,
+            sockets: Vec::new(),
+        }
     }
 
     pub(crate) fn add(&mut self, socket: TcpListener, listener: Arc<Listener>) {
@@ -52,28 +55,39 @@ impl Thread {
 
     /// Serves on a thread of its own until `stop`, then drains and reports.
     pub(crate) fn start(self, stop: CancellationToken, grace: Duration, to: UnboundedSender<Report>) {
-        let failed = Report { workers_failed: 1, ..Report::default() };
-        let mut ending = Ending { report: failed, to };
-        let started = std::thread::Builder::new().name("doorway-worker".to_owned()).spawn(move || {
-            match self.run(&stop, grace) {
-                Ok(report) => ending.report = report,
-                Err(error) => error!(%error, "a worker cannot run"),
-            }
-        });
+        let failed = Report {
+            workers_failed: 1,
+            ..Report::default()
+        };
+        let ending = Ending { report: failed, to };
+        let started = std::thread::Builder::new()
+            .name("doorway-worker".to_owned())
+            .spawn(move || {
+                // Bound whole: a closure would capture only the field that it assigns, and drop nothing.
+                let mut ending = ending;
+                match self.run(&stop, grace) {
+                    Ok(report) => ending.report = report,
+                    Err(error) => error!(%error, "a worker cannot run"),
+                }
+            });
         if let Err(error) = started {
             error!(%error, "a worker cannot start");
         }
     }
 
     fn run(self, stop: &CancellationToken, grace: Duration) -> io::Result<Report> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
         runtime.block_on(async {
             let Self { worker, sockets } = self;
             let loops = sockets
                 .into_iter()
                 .map(|(socket, listener)| accept_on(socket, listener, &worker, stop))
                 .collect::<io::Result<Vec<_>>>()?;
-            worker.background.spawn("sweep", Arc::clone(&worker).sweep(CancellationToken::new()));
+            worker
+                .background
+                .spawn("sweep", Arc::clone(&worker).sweep(CancellationToken::new()));
             let early = tokio::select! {
                 () = stop.cancelled() => false,
                 _ = select_all(loops) => !stop.is_cancelled(),

@@ -68,12 +68,21 @@ pub(crate) fn compile(
         server: String::new(),
     };
     let compiled = compiler.compile(config, certificates);
-    let Compiler { errors, warnings, clusters, .. } = compiler;
+    let Compiler {
+        errors,
+        warnings,
+        clusters,
+        ..
+    } = compiler;
     if !errors.is_empty() {
         return Err(BuildErrors(errors));
     }
     let (servers, listeners) = compiled;
-    Ok(Compiled { view: View { servers, clusters }, listeners, warnings })
+    Ok(Compiled {
+        view: View { servers, clusters },
+        listeners,
+        warnings,
+    })
 }
 
 // === impl Compiler ===
@@ -100,10 +109,19 @@ impl Compiler<'_> {
             self.server.clone_from(name);
             let https = Https::of(server, config.apps.tls.as_ref(), ports, self);
             redirects.collect(server, &https);
-            let tls = https.sites.as_deref().and_then(|sites| self.tls(server, sites, certificates));
+            let tls = https
+                .sites
+                .as_deref()
+                .and_then(|sites| self.tls(server, sites, certificates));
             let view = self.server(name, server, &opened);
             for address in &server.listen {
-                plans.push(planned(address.host(), address.port(), views.len(), server, tls.clone()));
+                plans.push(planned(
+                    address.host(),
+                    address.port(),
+                    views.len(),
+                    server,
+                    tls.clone(),
+                ));
             }
             views.push(view);
         }
@@ -118,8 +136,11 @@ impl Compiler<'_> {
             Some(_) => self.unsupported("this source of trusted_proxies", "use `static`"),
             None => Vec::new(),
         };
-        let mut fields: Vec<HeaderName> =
-            server.client_ip_headers.iter().filter_map(|field| self.field_name(field)).collect();
+        let mut fields: Vec<HeaderName> = server
+            .client_ip_headers
+            .iter()
+            .filter_map(|field| self.field_name(field))
+            .collect();
         if fields.is_empty() {
             fields.push(HeaderName::from_static("x-forwarded-for"));
         }
@@ -153,7 +174,11 @@ impl Compiler<'_> {
         match certificates.server_config(sites, &alpn) {
             Ok(config) => Some(config),
             Err(found) => {
-                self.errors.extend(found.into_iter().map(|error| BuildError::tls(&self.server, error)));
+                self.errors.extend(
+                    found
+                        .into_iter()
+                        .map(|error| BuildError::tls(&self.server, error)),
+                );
                 None
             }
         }
@@ -162,13 +187,18 @@ impl Compiler<'_> {
     fn check_admin(&mut self, config: &model::Config) {
         let admin = config.admin.as_ref();
         if admin.is_some_and(|admin| !admin.disabled && admin.listen.is_some()) {
-            self.warnings.push("the admin endpoint is not served by this version; `admin off` says so".into());
+            self.warnings
+                .push("the admin endpoint is not served by this version; `admin off` says so".into());
         }
     }
 
     fn check_addresses(&mut self, views: &[ServerView], plans: &[Planned]) {
         let mut seen: BTreeMap<(&str, u16), usize> = BTreeMap::new();
-        let name = |server: usize| views.get(server).map_or_else(String::new, |view| view.name.clone());
+        let name = |server: usize| {
+            views
+                .get(server)
+                .map_or_else(String::new, |view| view.name.clone())
+        };
         for plan in plans.iter().filter(|plan| plan.port != 0) {
             if let Some(first) = seen.insert((&plan.host, plan.port), plan.server) {
                 self.errors.push(BuildError::SharedAddress {
@@ -183,14 +213,22 @@ impl Compiler<'_> {
     /// Notes something that is not supported, and goes on with a default.
     pub(crate) fn unsupported<T: Default>(&mut self, what: &str, way_out: &'static str) -> T {
         let server = self.server.clone();
-        self.errors.push(BuildError::Unsupported { server, what: what.to_owned(), way_out });
+        self.errors.push(BuildError::Unsupported {
+            server,
+            what: what.to_owned(),
+            way_out,
+        });
         T::default()
     }
 
     /// Notes a value that is not valid.
     pub(crate) fn wrong(&mut self, what: &'static str, value: &str) {
         let server = self.server.clone();
-        self.errors.push(BuildError::Value { server, what, value: value.to_owned() });
+        self.errors.push(BuildError::Value {
+            server,
+            what,
+            value: value.to_owned(),
+        });
     }
 
     pub(crate) fn field_name(&mut self, name: &str) -> Option<HeaderName> {
@@ -222,7 +260,14 @@ pub(super) fn planned(
     model: &model::Server,
     tls: Option<Arc<rustls::ServerConfig>>,
 ) -> Planned {
-    Planned { host: host.to_owned(), port, server, tls, http: settings(model), limits: limits(model) }
+    Planned {
+        host: host.to_owned(),
+        port,
+        server,
+        tls,
+        http: settings(model),
+        limits: limits(model),
+    }
 }
 
 fn settings(server: &model::Server) -> HttpSettings {

@@ -58,7 +58,9 @@ pub enum BuildError {
         source: doors_routing::ConfigErrors,
     },
     /// `reverse_proxy` takes its upstreams from a `doors_handler`, but none comes before it.
-    #[error("server {server}: reverse_proxy uses doors_upstreams, but no doors_handler comes before it in its site")]
+    #[error(
+        "server {server}: reverse_proxy uses doors_upstreams, but no doors_handler comes before it in its site"
+    )]
     NoDoorsHandler {
         /// The server.
         server: String,
@@ -128,7 +130,10 @@ impl std::error::Error for BuildErrors {}
 
 impl BuildError {
     pub(crate) fn tls(server: &str, source: TlsError) -> Self {
-        Self::Tls { server: server.to_owned(), source: Box::new(source) }
+        Self::Tls {
+            server: server.to_owned(),
+            source: Box::new(source),
+        }
     }
 }
 

@@ -26,7 +26,10 @@ pub(super) fn list(
     handlers: &[model::Handler],
     scope: &mut DoorsInScope,
 ) -> Vec<Handler> {
-    handlers.iter().filter_map(|handler| one(compiler, handler, scope)).collect()
+    handlers
+        .iter()
+        .filter_map(|handler| one(compiler, handler, scope))
+        .collect()
 }
 
 fn one(compiler: &mut Compiler<'_>, handler: &model::Handler, scope: &mut DoorsInScope) -> Option<Handler> {
@@ -59,33 +62,60 @@ fn doors(
     let id = compiler.doors;
     compiler.doors += 1;
     // Even with an error the servers are in scope, so that the proxy behind it gets no error of its own.
-    scope.push((id, doors.upstreams.iter().map(|server| (server.host.clone(), server.port)).collect()));
+    scope.push((
+        id,
+        doors
+            .upstreams
+            .iter()
+            .map(|server| (server.host.clone(), server.port))
+            .collect(),
+    ));
     let server = compiler.server.clone();
     let cipher = TokenCipher::with_secrets(doors.secrets.iter().map(model::Secret::expose))
-        .map_err(|source| compiler.errors.push(BuildError::Secret { server: server.clone(), source }))
+        .map_err(|source| {
+            compiler.errors.push(BuildError::Secret {
+                server: server.clone(),
+                source,
+            })
+        })
         .ok()?;
-    let blocks = doors
-        .upstreams
-        .iter()
-        .map(|block| UpstreamBlock { pod_cidr: block.cidr, host: block.host.clone(), port: block.port });
+    let blocks = doors.upstreams.iter().map(|block| UpstreamBlock {
+        pod_cidr: block.cidr,
+        host: block.host.clone(),
+        port: block.port,
+    });
     let router = Router::try_new(cipher, doors.cookie_name.clone(), blocks.collect())
-        .map_err(|source| compiler.errors.push(BuildError::Doors { server: server.clone(), source }))
+        .map_err(|source| {
+            compiler.errors.push(BuildError::Doors {
+                server: server.clone(),
+                source,
+            })
+        })
         .ok()?;
     for warning in router.warnings() {
-        compiler.warnings.push(format!("server {server}: doors_handler: {warning}"));
+        compiler
+            .warnings
+            .push(format!("server {server}: doors_handler: {warning}"));
     }
     let dead_pod_status = match doors.dead_pod_status {
         None => StatusCode::GONE,
         Some(code) => status(compiler, code)?,
     };
-    Some(Doors { id, router, dead_pod_status })
+    Some(Doors {
+        id,
+        router,
+        dead_pod_status,
+    })
 }
 
 // === static_response ===
 
 fn static_response(compiler: &mut Compiler<'_>, fixed: &model::StaticResponse) -> StaticResponse {
     StaticResponse {
-        status: fixed.status_code.map_or(Some(StatusCode::OK), |code| status(compiler, code)).unwrap_or_default(),
+        status: fixed
+            .status_code
+            .map_or(Some(StatusCode::OK), |code| status(compiler, code))
+            .unwrap_or_default(),
         headers: templates(compiler, &fixed.headers),
         body: Text::parse(&fixed.body),
         close: fixed.close,
@@ -94,7 +124,9 @@ fn static_response(compiler: &mut Compiler<'_>, fixed: &model::StaticResponse) -
 }
 
 fn status(compiler: &mut Compiler<'_>, code: u16) -> Option<StatusCode> {
-    let status = StatusCode::from_u16(code).ok().filter(|_| (200..=599).contains(&code));
+    let status = StatusCode::from_u16(code)
+        .ok()
+        .filter(|_| (200..=599).contains(&code));
     if status.is_none() {
         compiler.wrong("not a status code from 200 to 599", &code.to_string());
     }
@@ -105,8 +137,15 @@ fn status(compiler: &mut Compiler<'_>, code: u16) -> Option<StatusCode> {
 
 fn headers(compiler: &mut Compiler<'_>, headers: &model::Headers) -> Headers {
     Headers {
-        request: headers.request.as_ref().map(|ops| self::ops(compiler, ops)).unwrap_or_default(),
-        response: headers.response.as_ref().map(|response| response_ops(compiler, response)),
+        request: headers
+            .request
+            .as_ref()
+            .map(|ops| self::ops(compiler, ops))
+            .unwrap_or_default(),
+        response: headers
+            .response
+            .as_ref()
+            .map(|response| response_ops(compiler, response)),
     }
 }
 
@@ -117,7 +156,9 @@ fn response_ops(compiler: &mut Compiler<'_>, response: &model::ResponseOps) -> R
         ops: ops(compiler, &response.ops),
         // A condition is about the answer, so it can only be checked once there is one.
         deferred: response.deferred || require.is_some(),
-        statuses: require.map(|matcher| matcher.status_code.clone()).unwrap_or_default(),
+        statuses: require
+            .map(|matcher| matcher.status_code.clone())
+            .unwrap_or_default(),
         fields: fields
             .filter_map(|(name, values)| Some((compiler.field_name(name)?, values.clone())))
             .collect(),
@@ -146,12 +187,20 @@ fn ops(compiler: &mut Compiler<'_>, ops: &model::HeaderOps) -> HeaderOps {
                 pattern
             })
             .collect(),
-        replace: ops.replace.iter().flat_map(|(name, list)| replacements(compiler, name, list)).collect(),
+        replace: ops
+            .replace
+            .iter()
+            .flat_map(|(name, list)| replacements(compiler, name, list))
+            .collect(),
     }
 }
 
 fn replacements(compiler: &mut Compiler<'_>, name: &str, list: &[model::Replacement]) -> Vec<Replacement> {
-    let field = if name == "*" { None } else { Some(compiler.field_name(name)) };
+    let field = if name == "*" {
+        None
+    } else {
+        Some(compiler.field_name(name))
+    };
     let field = match field {
         Some(None) => return Vec::new(),
         Some(Some(name)) => Some(name),
@@ -170,7 +219,11 @@ fn replacements(compiler: &mut Compiler<'_>, name: &str, list: &[model::Replacem
                     }
                 }
             };
-            Some(Replacement { field: field.clone(), search, replace: Template::parse(&one.replace) })
+            Some(Replacement {
+                field: field.clone(),
+                search,
+                replace: Template::parse(&one.replace),
+            })
         })
         .collect()
 }
@@ -182,6 +235,10 @@ fn templates(
     fields
         .iter()
         .filter_map(|(name, values)| Some((compiler.field_name(name)?, values)))
-        .flat_map(|(name, values)| values.iter().map(move |value| (name.clone(), Template::parse(value))))
+        .flat_map(|(name, values)| {
+            values
+                .iter()
+                .map(move |value| (name.clone(), Template::parse(value)))
+        })
         .collect()
 }

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use caddy_config as model;
-use http::header::{self, HeaderName};
 use http::StatusCode;
+use http::header::{self, HeaderName};
 
 use super::compile::{self, Compiler, Planned, Ports};
 use crate::forward::view::ServerView;
@@ -51,50 +51,81 @@ impl Https {
         let hosts: Vec<String> = if automatic.disable || only(ports.http) {
             Vec::new()
         } else {
-            hosts(&server.routes).into_iter().filter(|host| !automatic.skip.contains(host)).collect()
+            hosts(&server.routes)
+                .into_iter()
+                .filter(|host| !automatic.skip.contains(host))
+                .collect()
         };
         let policies = server.tls_connection_policies.as_deref().unwrap_or_default();
-        let automatic_tls = !automatic.disable && !only(ports.http) && (!hosts.is_empty() || only(ports.https));
+        let automatic_tls =
+            !automatic.disable && !only(ports.http) && (!hosts.is_empty() || only(ports.https));
         if policies.is_empty() && !automatic_tls {
             return Self::default();
         }
         let mut sites = from_files(app, policies);
         let covered: BTreeSet<String> = sites.iter().flat_map(|site| site.names.clone()).collect();
-        let mut names: BTreeSet<String> = hosts.iter().filter(|host| !covered.contains(*host)).cloned().collect();
+        let mut names: BTreeSet<String> = hosts
+            .iter()
+            .filter(|host| !covered.contains(*host))
+            .cloned()
+            .collect();
         names.extend(internal_subjects(app, policies).filter(|name| !covered.contains(name)));
         if automatic.disable_certificates {
             names.clear();
         }
         warn_of_public_names(&names, app, compiler);
-        sites.extend(
-            names.into_iter().map(|name| TlsSite { names: vec![name], source: CertSource::Internal }),
-        );
+        sites.extend(names.into_iter().map(|name| TlsSite {
+            names: vec![name],
+            source: CertSource::Internal,
+        }));
         if sites.is_empty() {
             compiler.unsupported::<()>(
                 "TLS without a name or a certificate",
                 "give the site a host name, or `tls cert.pem key.pem`",
             );
         }
-        Self { sites: Some(sites), redirects: automatic_tls && !automatic.disable_redirects, hosts }
+        Self {
+            sites: Some(sites),
+            redirects: automatic_tls && !automatic.disable_redirects,
+            hosts,
+        }
     }
 }
 
 /// Certificates from files, each for the names that a policy selects it for.
 fn from_files(app: Option<&model::TlsApp>, policies: &[model::TlsConnectionPolicy]) -> Vec<TlsSite> {
-    let files = app.and_then(|app| app.certificates.as_ref()).map_or(&[][..], |all| &all.load_files);
+    let files = app
+        .and_then(|app| app.certificates.as_ref())
+        .map_or(&[][..], |all| &all.load_files);
     let mut sites = Vec::new();
     for file in files {
-        let source = CertSource::Files { certificate: file.certificate.clone(), key: file.key.clone() };
+        let source = CertSource::Files {
+            certificate: file.certificate.clone(),
+            key: file.key.clone(),
+        };
         let selecting = policies.iter().filter(|policy| {
-            let tags = policy.certificate_selection.as_ref().map_or(&[][..], |selection| &selection.any_tag);
+            let tags = policy
+                .certificate_selection
+                .as_ref()
+                .map_or(&[][..], |selection| &selection.any_tag);
             tags.iter().any(|tag| file.tags.contains(tag))
         });
         for policy in selecting {
-            let names = policy.matcher.as_ref().map(|matcher| matcher.sni.clone()).unwrap_or_default();
-            sites.push(TlsSite { names, source: source.clone() });
+            let names = policy
+                .matcher
+                .as_ref()
+                .map(|matcher| matcher.sni.clone())
+                .unwrap_or_default();
+            sites.push(TlsSite {
+                names,
+                source: source.clone(),
+            });
         }
         if file.tags.is_empty() {
-            sites.push(TlsSite { names: Vec::new(), source });
+            sites.push(TlsSite {
+                names: Vec::new(),
+                source,
+            });
         }
     }
     sites
@@ -105,21 +136,34 @@ fn internal_subjects<'a>(
     app: Option<&'a model::TlsApp>,
     policies: &'a [model::TlsConnectionPolicy],
 ) -> impl Iterator<Item = String> + 'a {
-    let wanted = policies.iter().filter(|policy| policy.certificate_selection.is_none());
-    let names = wanted.filter_map(|policy| policy.matcher.as_ref()).flat_map(|matcher| matcher.sni.iter());
+    let wanted = policies
+        .iter()
+        .filter(|policy| policy.certificate_selection.is_none());
+    let names = wanted
+        .filter_map(|policy| policy.matcher.as_ref())
+        .flat_map(|matcher| matcher.sni.iter());
     names.filter(move |name| is_internal(name, app)).cloned()
 }
 
 fn is_internal(name: &str, app: Option<&model::TlsApp>) -> bool {
-    let policies = app.and_then(|app| app.automation.as_ref()).map_or(&[][..], |all| &all.policies);
+    let policies = app
+        .and_then(|app| app.automation.as_ref())
+        .map_or(&[][..], |all| &all.policies);
     policies.iter().any(|policy| {
         let covers = policy.subjects.is_empty() || policy.subjects.iter().any(|subject| subject == name);
-        covers && policy.issuers.iter().any(|issuer| matches!(issuer, model::Issuer::Internal {}))
+        covers
+            && policy
+                .issuers
+                .iter()
+                .any(|issuer| matches!(issuer, model::Issuer::Internal {}))
     })
 }
 
 fn warn_of_public_names(names: &BTreeSet<String>, app: Option<&model::TlsApp>, compiler: &mut Compiler<'_>) {
-    for name in names.iter().filter(|name| !is_internal(name, app) && is_public(name)) {
+    for name in names
+        .iter()
+        .filter(|name| !is_internal(name, app) && is_public(name))
+    {
         compiler.warnings.push(format!(
             "{name}: certificates from public authorities are not there yet, so browsers will not trust its \
              internal one; write `tls cert.pem key.pem`, `tls internal` to accept it, or `http://{name}` \
@@ -137,8 +181,16 @@ fn is_public(name: &str) -> bool {
 
 /// The hosts of the top-level routes.
 fn hosts(routes: &[model::Route]) -> Vec<String> {
-    let hosts = routes.iter().flat_map(|route| &route.matchers).filter_map(|set| set.host.as_ref()).flatten();
-    hosts.map(|host| host.to_ascii_lowercase()).collect::<BTreeSet<_>>().into_iter().collect()
+    let hosts = routes
+        .iter()
+        .flat_map(|route| &route.matchers)
+        .filter_map(|set| set.host.as_ref())
+        .flatten();
+    hosts
+        .map(|host| host.to_ascii_lowercase())
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect()
 }
 
 // === impl Redirects ===
@@ -158,8 +210,12 @@ impl Redirects {
     pub(super) fn add_to(self, ports: Ports, views: &mut Vec<ServerView>, plans: &mut Vec<Planned>) {
         let mut extra = Vec::new();
         for (address, hosts) in self.by_address {
-            let routes = hosts.iter().map(|(host, port)| redirect(Some(host), *port, ports));
-            let existing = plans.iter().find(|plan| plan.port == ports.http && plan.host == address);
+            let routes = hosts
+                .iter()
+                .map(|(host, port)| redirect(Some(host), *port, ports));
+            let existing = plans
+                .iter()
+                .find(|plan| plan.port == ports.http && plan.host == address);
             match existing.and_then(|plan| views.get_mut(plan.server)) {
                 Some(view) => {
                     let mut list = std::mem::take(&mut view.routes).list;
@@ -171,7 +227,13 @@ impl Redirects {
         }
         for (address, mut list) in extra {
             list.push(redirect(None, ports.https, ports));
-            plans.push(compile::planned(&address, ports.http, views.len(), &self.model, None));
+            plans.push(compile::planned(
+                &address,
+                ports.http,
+                views.len(),
+                &self.model,
+                None,
+            ));
             views.push(redirecting(list));
         }
     }
@@ -191,7 +253,11 @@ fn redirecting(list: Vec<Route>) -> ServerView {
 }
 
 fn redirect(host: Option<&String>, port: u16, ports: Ports) -> Route {
-    let port = if port == ports.https || port == 443 { String::new() } else { format!(":{port}") };
+    let port = if port == ports.https || port == 443 {
+        String::new()
+    } else {
+        format!(":{port}")
+    };
     let location = format!("https://{{http.request.host}}{port}{{http.request.uri}}");
     let matchers = host.map(|host| MatcherSet {
         host: Some(HostMatcher::new([host.as_str()])),

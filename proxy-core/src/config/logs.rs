@@ -36,7 +36,11 @@ impl Opened {
                     }
                     Err(source) => {
                         let destination = format!("{destination:?}");
-                        errors.push(BuildError::Log { name: name.clone(), destination, source });
+                        errors.push(BuildError::Log {
+                            name: name.clone(),
+                            destination,
+                            source,
+                        });
                         continue;
                     }
                 },
@@ -46,7 +50,10 @@ impl Opened {
         if !sinks.contains_key("")
             && let Ok(writer) = LogWriter::open(&Destination::Stderr)
         {
-            sinks.insert(String::new(), Arc::new(sink("", &model::Log::default(), Arc::new(writer))));
+            sinks.insert(
+                String::new(),
+                Arc::new(sink("", &model::Log::default(), Arc::new(writer))),
+            );
         }
         Self { sinks }
     }
@@ -66,14 +73,21 @@ impl Opened {
                 .map(|(host, names)| (host.to_ascii_lowercase(), names.iter().filter_map(find).collect()))
                 .collect(),
             default: fallback,
-            skip_hosts: logs.skip_hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
+            skip_hosts: logs
+                .skip_hosts
+                .iter()
+                .map(|host| host.to_ascii_lowercase())
+                .collect(),
         }
     }
 }
 
 /// A log that includes `http.log.access.NAME` is what servers call NAME; the default log is "".
 fn access_name(name: &str, log: &model::Log) -> String {
-    let included = log.include.iter().find_map(|logger| logger.strip_prefix("http.log.access."));
+    let included = log
+        .include
+        .iter()
+        .find_map(|logger| logger.strip_prefix("http.log.access."));
     match included {
         Some(included) => included.to_owned(),
         None if name == "default" => String::new(),
@@ -92,7 +106,11 @@ fn destination(writer: Option<&model::LogWriter>) -> Destination {
 
 fn sink(name: &str, log: &model::Log, writer: Arc<LogWriter>) -> Sink {
     Sink {
-        name: if name == "default" { String::new() } else { name.to_owned() },
+        name: if name == "default" {
+            String::new()
+        } else {
+            name.to_owned()
+        },
         json: !matches!(log.encoder, Some(model::LogEncoder::Console {})),
         only_errors: matches!(log.level, Some(model::LogLevel::Warn | model::LogLevel::Error)),
         writer,

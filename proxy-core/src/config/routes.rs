@@ -35,8 +35,15 @@ pub(super) fn list(
             let before = scope.len();
             let count = groups.len();
             let compiled = Route {
-                group: route.group.as_deref().map(|group| *groups.entry(group).or_insert(count)),
-                matchers: route.matchers.iter().map(|set| matcher_set(compiler, set)).collect(),
+                group: route
+                    .group
+                    .as_deref()
+                    .map(|group| *groups.entry(group).or_insert(count)),
+                matchers: route
+                    .matchers
+                    .iter()
+                    .map(|set| matcher_set(compiler, set))
+                    .collect(),
                 handlers: handlers::list(compiler, &route.handlers, scope),
                 terminal: route.terminal,
             };
@@ -50,12 +57,20 @@ pub(super) fn list(
 
 fn matcher_set(compiler: &mut Compiler<'_>, set: &model::MatcherSet) -> MatcherSet {
     MatcherSet {
-        host: set.host.as_ref().map(|hosts| HostMatcher::new(hosts.iter().map(String::as_str))),
-        path: set.path.as_ref().map(|paths| paths.iter().map(|path| PathPattern::new(path)).collect()),
-        method: set
-            .method
+        host: set
+            .host
             .as_ref()
-            .map(|methods| methods.iter().filter_map(|method| self::method(compiler, method)).collect()),
+            .map(|hosts| HostMatcher::new(hosts.iter().map(String::as_str))),
+        path: set
+            .path
+            .as_ref()
+            .map(|paths| paths.iter().map(|path| PathPattern::new(path)).collect()),
+        method: set.method.as_ref().map(|methods| {
+            methods
+                .iter()
+                .filter_map(|method| self::method(compiler, method))
+                .collect()
+        }),
     }
 }
 
@@ -75,5 +90,8 @@ pub(super) fn watch(
 ) -> Vec<(usize, Vec<Upstream>)> {
     let upstream =
         |(host, port): &(String, u16)| Upstream::new(compiler.resolvers.watch(host, servers), *port);
-    scope.iter().map(|(id, hosts)| (*id, hosts.iter().map(upstream).collect())).collect()
+    scope
+        .iter()
+        .map(|(id, hosts)| (*id, hosts.iter().map(upstream).collect()))
+        .collect()
 }

@@ -33,7 +33,10 @@ pub(super) fn cluster(
     Some(Cluster {
         source: source(compiler, proxy, scope, &servers)?,
         protocol: protocol(compiler, &transport.versions),
-        dial_timeout: transport.dial_timeout.filter(|limit| !limit.is_zero()).unwrap_or(DIAL_TIMEOUT),
+        dial_timeout: transport
+            .dial_timeout
+            .filter(|limit| !limit.is_zero())
+            .unwrap_or(DIAL_TIMEOUT),
         head_timeout: transport.response_header_timeout.filter(|limit| !limit.is_zero()),
         keep: keep(&transport),
     })
@@ -55,12 +58,16 @@ fn source(
             Some(Source::Doors(routes::watch(compiler, scope, servers)))
         }
         Some(_) => compiler.unsupported("this source of upstreams", "use `dynamic doors_upstreams`"),
-        None if proxy.upstreams.is_empty() => {
-            compiler.unsupported("a reverse_proxy without upstreams", "name at least one, such as 127.0.0.1:8080")
-        }
+        None if proxy.upstreams.is_empty() => compiler.unsupported(
+            "a reverse_proxy without upstreams",
+            "name at least one, such as 127.0.0.1:8080",
+        ),
         None => {
             let upstream = |upstream: &model::Upstream| {
-                Upstream::new(compiler.resolvers.watch(upstream.dial.host(), servers), upstream.dial.port())
+                Upstream::new(
+                    compiler.resolvers.watch(upstream.dial.host(), servers),
+                    upstream.dial.port(),
+                )
             };
             Some(Source::Fixed(proxy.upstreams.iter().map(upstream).collect()))
         }
@@ -71,7 +78,10 @@ fn source(
 fn protocol(compiler: &mut Compiler<'_>, versions: &[model::HttpVersion]) -> Protocol {
     let h2c = versions.contains(&model::HttpVersion::H2c);
     if h2c && versions.contains(&model::HttpVersion::Http11) {
-        compiler.unsupported::<()>("both 1.1 and h2c in versions", "name the one that the upstream speaks");
+        compiler.unsupported::<()>(
+            "both 1.1 and h2c in versions",
+            "name the one that the upstream speaks",
+        );
     }
     if h2c { Protocol::H2c } else { Protocol::Http1 }
 }

@@ -84,15 +84,25 @@ impl AccessLogs {
 impl Access {
     /// Begins the line of a request, unless its host is not logged.
     pub(crate) fn begin(logs: &AccessLogs, request: &Request<Body>, connection: &Connection) -> Option<Self> {
-        let authority = request.uri().authority().map(|authority| authority.as_str().to_owned());
-        let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).map(str::to_owned);
+        let authority = request
+            .uri()
+            .authority()
+            .map(|authority| authority.as_str().to_owned());
+        let host = request
+            .headers()
+            .get(header::HOST)
+            .and_then(|host| host.to_str().ok())
+            .map(str::to_owned);
         let host = authority.or(host).unwrap_or_default();
         let name = http::HeaderValue::from_str(&host).ok();
         let sinks = logs.sinks(&name.as_ref().map_or_else(Default::default, host_name));
         if sinks.is_empty() {
             return None;
         }
-        let target = request.uri().path_and_query().map_or("", |target| target.as_str());
+        let target = request
+            .uri()
+            .path_and_query()
+            .map_or("", |target| target.as_str());
         let mut line = Map::new();
         line.insert("remote_ip".into(), connection.peer().ip().to_string().into());
         line.insert("remote_port".into(), connection.peer().port().to_string().into());
@@ -122,7 +132,10 @@ impl Access {
         if body.is_end_stream() {
             return body;
         }
-        Body::new(Metered { body, read: Arc::clone(&self.read) })
+        Body::new(Metered {
+            body,
+            read: Arc::clone(&self.read),
+        })
     }
 
     /// The line is written when the response's body has ended.
@@ -139,13 +152,22 @@ impl Access {
         if response.body().is_end_stream() {
             return response;
         }
-        response.map(|body| Body::new(Logged { body, access: self, ended: false }))
+        response.map(|body| {
+            Body::new(Logged {
+                body,
+                access: self,
+                ended: false,
+            })
+        })
     }
 
     fn line(&self, sink: &Sink) -> String {
         let duration = self.began.elapsed().as_secs_f64();
         let level = if self.status >= 500 { "error" } else { "info" };
-        let timestamp = self.at.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
+        let timestamp = self
+            .at
+            .duration_since(UNIX_EPOCH)
+            .map_or(0.0, |since| since.as_secs_f64());
         let mut line = json!({
             "level": level,
             "ts": timestamp,
@@ -165,7 +187,11 @@ impl Access {
                 line.insert("upstream".into(), upstream.as_str().into());
             }
         }
-        if sink.json { format!("{line}\n") } else { console(&line) }
+        if sink.json {
+            format!("{line}\n")
+        } else {
+            console(&line)
+        }
     }
 }
 
@@ -178,7 +204,9 @@ impl Drop for Access {
             if sink.only_errors && self.status < 500 {
                 continue;
             }
-            if !sink.writer.write(self.line(sink)) && let Some(counters) = &self.counters {
+            if !sink.writer.write(self.line(sink))
+                && let Some(counters) = &self.counters
+            {
                 counters.log_lines_dropped.add();
             }
         }
@@ -196,8 +224,12 @@ impl HttpBody for Metered {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
-        if let Some(Ok(data)) = frame.as_ref().map(|frame| frame.as_ref().map(|frame| frame.data_ref())) {
-            self.read.fetch_add(data.map_or(0, |data| data.len() as u64), Ordering::Relaxed);
+        if let Some(Ok(data)) = frame
+            .as_ref()
+            .map(|frame| frame.as_ref().map(|frame| frame.data_ref()))
+        {
+            self.read
+                .fetch_add(data.map_or(0, |data| data.len() as u64), Ordering::Relaxed);
         }
         Poll::Ready(frame)
     }
@@ -244,7 +276,9 @@ impl HttpBody for Logged {
 impl Drop for Logged {
     fn drop(&mut self) {
         if !self.ended {
-            self.access.failure.get_or_insert((Reason::ClientGone, String::new()));
+            self.access
+                .failure
+                .get_or_insert((Reason::ClientGone, String::new()));
         }
     }
 }
@@ -253,14 +287,22 @@ impl Drop for Logged {
 
 /// Header fields as lists; credentials are never written.
 fn fields(headers: &HeaderMap) -> Value {
-    const SECRET: [HeaderName; 4] =
-        [header::AUTHORIZATION, header::COOKIE, header::PROXY_AUTHORIZATION, header::SET_COOKIE];
+    const SECRET: [HeaderName; 4] = [
+        header::AUTHORIZATION,
+        header::COOKIE,
+        header::PROXY_AUTHORIZATION,
+        header::SET_COOKIE,
+    ];
     let mut map = Map::new();
     for name in headers.keys() {
         let values: Vec<Value> = if SECRET.contains(name) {
             vec!["REDACTED".into()]
         } else {
-            headers.get_all(name).iter().map(|value| text(value.as_bytes()).into()).collect()
+            headers
+                .get_all(name)
+                .iter()
+                .map(|value| text(value.as_bytes()).into())
+                .collect()
         };
         map.insert(name.as_str().to_owned(), values.into());
     }
@@ -327,7 +369,13 @@ mod tests {
     #[test]
     fn credentials_are_never_written() {
         let mut headers = HeaderMap::new();
-        for name in ["cookie", "authorization", "proxy-authorization", "set-cookie", "x-a"] {
+        for name in [
+            "cookie",
+            "authorization",
+            "proxy-authorization",
+            "set-cookie",
+            "x-a",
+        ] {
             headers.append(name, http::HeaderValue::from_static("secret"));
         }
         assert_eq!(

@@ -2,7 +2,6 @@
 //! long as no byte can have reached an application.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use http::{Request, Response, StatusCode};
 
@@ -21,15 +20,22 @@ const MAX_STALE: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target<'v> {
     /// To this pod and nowhere else. A refused connection is answered with `dead_status`.
-    Pod { address: SocketAddr, dead_status: StatusCode },
+    Pod {
+        address: SocketAddr,
+        dead_status: StatusCode,
+    },
     /// To the upstream `first`, then to `others` more of the list, in order and round its end.
-    Upstreams { list: &'v [Upstream], first: usize, others: usize },
+    Upstreams {
+        list: &'v [Upstream],
+        first: usize,
+        others: usize,
+    },
 }
 
 /// What became of a request at one upstream.
 enum Missed {
     /// No byte was sent: it may go elsewhere.
-    Unsent(Request<Body>, Failure),
+    Unsent(Box<Request<Body>>, Failure),
     /// It may have reached an application.
     Sent(Failure),
 }
@@ -45,7 +51,10 @@ pub(crate) struct Failed {
 
 impl<F: Into<Failure>> From<F> for Failed {
     fn from(failure: F) -> Self {
-        Self { failure: failure.into(), upstream: String::new() }
+        Self {
+            failure: failure.into(),
+            upstream: String::new(),
+        }
     }
 }
 
@@ -61,7 +70,11 @@ pub(crate) async fn exchange(
     match target {
         Target::Pod { address, dead_status } => to_pod(worker, cluster, address, dead_status, request).await,
         Target::Upstreams { list, first, others } => {
-            let turns = list.iter().cycle().skip(first).take(list.len().min(others.saturating_add(1)));
+            let turns = list
+                .iter()
+                .cycle()
+                .skip(first)
+                .take(list.len().min(others.saturating_add(1)));
             to_any(worker, cluster, turns, request).await
         }
     }
@@ -85,7 +98,10 @@ async fn to_pod(
         }
         Missed::Unsent(_, failure) | Missed::Sent(failure) => failure,
     };
-    Err(Failed { failure, upstream: address.to_string() })
+    Err(Failed {
+        failure,
+        upstream: address.to_string(),
+    })
 }
 
 async fn to_any<'v>(
@@ -103,21 +119,35 @@ async fn to_any<'v>(
         let addresses = match upstream.addresses(cluster.dial_timeout, turn).await {
             Ok(addresses) => addresses,
             Err(failure) => {
-                last = Some(Failed { failure, upstream: upstream.to_string() });
+                last = Some(Failed {
+                    failure,
+                    upstream: upstream.to_string(),
+                });
                 continue;
             }
         };
         match send(worker, cluster, &addresses, request).await {
             Ok(response) => return Ok(response),
-            Err(Missed::Sent(failure)) => return Err(Failed { failure, upstream: upstream.to_string() }),
+            Err(Missed::Sent(failure)) => {
+                return Err(Failed {
+                    failure,
+                    upstream: upstream.to_string(),
+                });
+            }
             Err(Missed::Unsent(unsent, failure)) => {
                 upstream.connect_failed();
-                request = unsent;
-                last = Some(Failed { failure, upstream: upstream.to_string() });
+                request = *unsent;
+                last = Some(Failed {
+                    failure,
+                    upstream: upstream.to_string(),
+                });
             }
         }
     }
-    Err(last.unwrap_or_else(|| Failed { failure: Reason::NoUpstream.into(), upstream: String::new() }))
+    Err(last.unwrap_or_else(|| Failed {
+        failure: Reason::NoUpstream.into(),
+        upstream: String::new(),
+    }))
 }
 
 /// Sends over a kept connection if there is one, else over a new one.
@@ -128,15 +158,26 @@ async fn send(
     mut request: Request<Body>,
 ) -> Result<Response<Body>, Missed> {
     for _ in 0..MAX_STALE {
-        let Some(kept) = addresses.first().and_then(|first| worker.pool.take(first, cluster.protocol)) else {
+        let Some(kept) = addresses
+            .first()
+            .and_then(|first| worker.pool.take(first, cluster.protocol))
+        else {
             break;
         };
         let copy = outgoing::replayable(&request);
         match over(worker, cluster, kept, request).await {
             Ok(response) => return Ok(response),
-            Err(SendFailure { unsent: Some(unsent), .. }) => request = unsent,
-            Err(SendFailure { was_stale: true, unsent: None, failure }) => {
-                let Some(copy) = copy else { return Err(Missed::Sent(failure)) };
+            Err(SendFailure {
+                unsent: Some(unsent), ..
+            }) => request = unsent,
+            Err(SendFailure {
+                was_stale: true,
+                unsent: None,
+                failure,
+            }) => {
+                let Some(copy) = copy else {
+                    return Err(Missed::Sent(failure));
+                };
                 worker.counters.retries.add();
                 request = copy;
                 break;
@@ -146,12 +187,14 @@ async fn send(
     }
     let channel = match open(worker, cluster, addresses).await {
         Ok(channel) => channel,
-        Err(failure) => return Err(Missed::Unsent(request, failure)),
+        Err(failure) => return Err(Missed::Unsent(Box::new(request), failure)),
     };
-    over(worker, cluster, channel, request).await.map_err(|failed| match failed.unsent {
-        Some(request) => Missed::Unsent(request, failed.failure),
-        None => Missed::Sent(failed.failure),
-    })
+    over(worker, cluster, channel, request)
+        .await
+        .map_err(|failed| match failed.unsent {
+            Some(request) => Missed::Unsent(Box::new(request), failed.failure),
+            None => Missed::Sent(failed.failure),
+        })
 }
 
 async fn over(
@@ -161,12 +204,16 @@ async fn over(
     request: Request<Body>,
 ) -> Result<Response<Body>, SendFailure> {
     let answer = channel.send(request, cluster.keep.then_some(&worker.pool));
-    let Some(limit) = cluster.head_timeout else { return answer.await };
+    let Some(limit) = cluster.head_timeout else {
+        return answer.await;
+    };
     match tokio::time::timeout(limit, answer).await {
         Ok(result) => result,
-        Err(_) => {
-            Err(SendFailure { unsent: None, was_stale: false, failure: Reason::TimedOut.into() })
-        }
+        Err(_) => Err(SendFailure {
+            unsent: None,
+            was_stale: false,
+            failure: Reason::TimedOut.into(),
+        }),
     }
 }
 
@@ -207,4 +254,3 @@ impl Choices for Option<SocketAddr> {
         (*self).into_iter()
     }
 }
-

@@ -43,7 +43,9 @@ impl FailureGates {
             (_, Side::Client) => &self.client,
             (_, Side::Upstream | Side::Proxy) => &self.upstream,
         };
-        let Some(held_back) = gate.pass(second) else { return };
+        let Some(held_back) = gate.pass(second) else {
+            return;
+        };
         let status = failure.status.as_u16();
         let cause = failure.source().map(causes).unwrap_or_default();
         warn!(status, side, server, host, upstream, cause, held_back, "{reason}");
@@ -83,7 +85,10 @@ mod tests {
     #[test]
     fn one_event_a_second_passes_and_the_others_are_counted() {
         let gate = Gate::default();
-        let passed: Vec<_> = [0, 0, 0, 1, 1, 5].into_iter().map(|second| gate.pass(second)).collect();
+        let passed: Vec<_> = [0, 0, 0, 1, 1, 5]
+            .into_iter()
+            .map(|second| gate.pass(second))
+            .collect();
         assert_eq!(passed, [Some(0), None, None, Some(2), None, Some(1)]);
     }
 }

@@ -49,7 +49,12 @@ pub(crate) fn hold_for_continue(body: Body, headers: &HeaderMap, extensions: &mu
     extensions.insert(HeldBy(Arc::clone(&gate)));
     let waiting = Arc::clone(&gate);
     let opened = Box::pin(async move { waiting.opened.notified().await });
-    Body::new(Held { body, gate, opened, patience: Box::pin(sleep(PATIENCE)) })
+    Body::new(Held {
+        body,
+        gate,
+        opened,
+        patience: Box::pin(sleep(PATIENCE)),
+    })
 }
 
 /// Passes interim answers on to a client that can take them: of HTTP/1.1, and never the 100 itself, as
@@ -122,7 +127,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_silent_upstream_holds_a_body_for_a_second_only() {
-        let headers = HeaderMap::from_iter([(header::EXPECT, http::HeaderValue::from_static("100-continue"))]);
+        let headers =
+            HeaderMap::from_iter([(header::EXPECT, http::HeaderValue::from_static("100-continue"))]);
         let began = tokio::time::Instant::now();
         let body = hold_for_continue(Body::full("abc"), &headers, &mut http::Extensions::new());
 

@@ -38,7 +38,12 @@ impl LogWriter {
     /// If the file cannot be opened or the thread cannot be started.
     pub(crate) fn open(destination: &Destination) -> io::Result<Self> {
         let out: Box<dyn Write + Send> = match destination {
-            Destination::Discard => return Ok(Self { lines: None, thread: Mutex::default() }),
+            Destination::Discard => {
+                return Ok(Self {
+                    lines: None,
+                    thread: Mutex::default(),
+                });
+            }
             Destination::Stdout => Box::new(io::stdout()),
             Destination::Stderr => Box::new(io::stderr()),
             Destination::File(path) => Box::new(append(path)?),
@@ -47,7 +52,10 @@ impl LogWriter {
         let thread = std::thread::Builder::new()
             .name("access-log".to_owned())
             .spawn(move || write_all(&queue, BufWriter::new(out)))?;
-        Ok(Self { lines: Some(lines), thread: Mutex::new(Some(thread)) })
+        Ok(Self {
+            lines: Some(lines),
+            thread: Mutex::new(Some(thread)),
+        })
     }
 
     /// Queues a line, which ends with a line feed. `false` if it had to be dropped.

@@ -77,7 +77,9 @@ pub(crate) fn check_response(response: &mut Response<Body>, upgrade: Option<&Wan
     let headers = response.headers_mut();
     if headers.contains_key(header::TRANSFER_ENCODING) {
         let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
-        let chunked = codings.next().is_some_and(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"));
+        let chunked = codings
+            .next()
+            .is_some_and(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"));
         if !chunked || codings.next().is_some() {
             return Err(bad("a transfer coding other than chunked"));
         }
@@ -93,7 +95,9 @@ pub(crate) fn check_response(response: &mut Response<Body>, upgrade: Option<&Wan
 
 fn check_length(headers: &mut HeaderMap) -> Result<(), Failure> {
     let mut lengths = headers.get_all(header::CONTENT_LENGTH).iter();
-    let Some(first) = lengths.next() else { return Ok(()) };
+    let Some(first) = lengths.next() else {
+        return Ok(());
+    };
     let digits = first.as_bytes();
     let plain = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
     if !plain || lengths.any(|other| other != first) {
@@ -101,7 +105,9 @@ fn check_length(headers: &mut HeaderMap) -> Result<(), Failure> {
     }
     let repeated = headers.get_all(header::CONTENT_LENGTH).iter().nth(1).is_some();
     if repeated || (digits.len() > 1 && digits.starts_with(b"0")) {
-        let number = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse::<u64>().ok());
+        let number = std::str::from_utf8(digits)
+            .ok()
+            .and_then(|digits| digits.parse::<u64>().ok());
         let number = number.ok_or_else(|| bad("a length that is too large"))?;
         headers.insert(header::CONTENT_LENGTH, number.into());
     }
@@ -111,7 +117,9 @@ fn check_length(headers: &mut HeaderMap) -> Result<(), Failure> {
 /// HTTP/2 clients may send each cookie as a field of its own; HTTP/1.1 knows one field (RFC 9113, 8.2.3).
 fn join_cookies(headers: &mut HeaderMap) {
     let mut crumbs = headers.get_all(header::COOKIE).iter();
-    let (Some(first), Some(second)) = (crumbs.next(), crumbs.next()) else { return };
+    let (Some(first), Some(second)) = (crumbs.next(), crumbs.next()) else {
+        return;
+    };
     let mut joined = first.as_bytes().to_vec();
     for crumb in std::iter::once(second).chain(crumbs) {
         joined.extend_from_slice(b"; ");
@@ -152,9 +160,16 @@ mod tests {
             &[("content-length", "")],
         ];
         for headers in refused {
-            assert_eq!(response(200, headers).unwrap_err(), Reason::BadResponse, "{headers:?}");
+            assert_eq!(
+                response(200, headers).unwrap_err(),
+                Reason::BadResponse,
+                "{headers:?}"
+            );
         }
-        assert_eq!(response(101, &[("upgrade", "x")]).unwrap_err(), Reason::BadResponse);
+        assert_eq!(
+            response(101, &[("upgrade", "x")]).unwrap_err(),
+            Reason::BadResponse
+        );
         assert_eq!(response(700, &[]).unwrap_err(), Reason::BadResponse);
     }
 
@@ -167,7 +182,10 @@ mod tests {
     #[test]
     fn equal_lengths_become_one_number() {
         let headers = response(200, &[("content-length", "05"), ("content-length", "05")]).unwrap();
-        assert_eq!(headers.get_all("content-length").iter().collect::<Vec<_>>(), ["5"]);
+        assert_eq!(
+            headers.get_all("content-length").iter().collect::<Vec<_>>(),
+            ["5"]
+        );
     }
 
     #[test]
@@ -177,7 +195,10 @@ mod tests {
             headers.append("cookie", HeaderValue::from_static(crumb));
         }
         join_cookies(&mut headers);
-        assert_eq!(headers.get_all("cookie").iter().collect::<Vec<_>>(), ["a=1; b=2; c=3"]);
+        assert_eq!(
+            headers.get_all("cookie").iter().collect::<Vec<_>>(),
+            ["a=1; b=2; c=3"]
+        );
     }
 
     #[test]

@@ -78,12 +78,21 @@ impl Handler {
             return Ok(reply::text(StatusCode::SERVICE_UNAVAILABLE));
         };
         let mut unanswered = Unanswered(Some(worker));
-        let mut access = server.logs.as_ref().and_then(|logs| Access::begin(logs, &request, connection));
+        let mut access = server
+            .logs
+            .as_ref()
+            .and_then(|logs| Access::begin(logs, &request, connection));
         let request = match &access {
             Some(access) => request.map(|body| access.meter_request(body)),
             None => request,
         };
-        let mut exchange = Exchange { worker, view: &view, server, connection, failed: None };
+        let mut exchange = Exchange {
+            worker,
+            view: &view,
+            server,
+            connection,
+            failed: None,
+        };
         let answer = exchange.answer(request).await;
         let failed = exchange.failed;
         unanswered.0 = None;
@@ -114,13 +123,20 @@ impl<'a> Exchange<'a> {
             Ok(Asks::Resource(host)) => host,
             Ok(Asks::Server) => return Some(Response::new(Body::empty())),
             Err(rejection) => {
-                let failure = Failure::from(Reason::BadRequest(rejection.reason)).with_status(rejection.status);
+                let failure =
+                    Failure::from(Reason::BadRequest(rejection.reason)).with_status(rejection.status);
                 return Some(self.fail("", failure.into()));
             }
         };
-        let Self { server, connection, .. } = *self;
-        let client =
-            forwarded::client(connection, &parts.headers, &server.trusted_proxies, &server.client_ip_fields);
+        let Self {
+            server, connection, ..
+        } = *self;
+        let client = forwarded::client(
+            connection,
+            &parts.headers,
+            &server.trusted_proxies,
+            &server.client_ip_fields,
+        );
         let mut cx = Context {
             parts,
             host,
@@ -159,16 +175,31 @@ impl<'a> Exchange<'a> {
         body: Body,
     ) -> Result<Response<Body>, Failed> {
         let cluster = self.view.clusters.get(number).ok_or(Reason::NoUpstream)?;
-        let target = self.target(cluster, walk, &cx.parts.method).ok_or(Reason::NoUpstream)?;
+        let target = self
+            .target(cluster, walk, &cx.parts.method)
+            .ok_or(Reason::NoUpstream)?;
         let wanted = Wanted::of(&cx.parts, !body.is_end_stream());
-        let client_upgrade = wanted.as_ref().and_then(|_| cx.parts.extensions.remove::<OnUpgrade>());
+        let client_upgrade = wanted
+            .as_ref()
+            .and_then(|_| cx.parts.extensions.remove::<OnUpgrade>());
         let version = cx.parts.version;
         // Filters of the response phase may still ask for the request; most routes have none.
-        let mut parts = if walk.has_deferred() { cx.parts.clone() } else { take_head(&mut cx.parts) };
+        let mut parts = if walk.has_deferred() {
+            cx.parts.clone()
+        } else {
+            take_head(&mut cx.parts)
+        };
         parts.extensions.clear();
         let body = limit::within(body, self.server.body_timeout);
         let body = interim::hold_for_continue(body, &parts.headers, &mut parts.extensions);
-        outgoing::prepare(&mut parts, &body, self.connection, client, cx.host.as_ref(), wanted.as_ref());
+        outgoing::prepare(
+            &mut parts,
+            &body,
+            self.connection,
+            client,
+            cx.host.as_ref(),
+            wanted.as_ref(),
+        );
         let mut request = Request::from_parts(parts, body);
         interim::pass_on(&mut request, self.connection, version);
         let mut response = exchange(self.worker, cluster, target, request).await?;
@@ -176,7 +207,9 @@ impl<'a> Exchange<'a> {
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             let upstream = hyper::upgrade::on(&mut response);
             let client = client_upgrade.ok_or(Reason::BadResponse)?;
-            self.worker.tasks.spawn("tunnel", upgrade::tunnel(client, upstream));
+            self.worker
+                .tasks
+                .spawn("tunnel", upgrade::tunnel(client, upstream));
         }
         *response.version_mut() = Version::HTTP_11;
         response.extensions_mut().clear();
@@ -186,7 +219,11 @@ impl<'a> Exchange<'a> {
     fn target(&self, cluster: &'a Cluster, walk: &Walk<'a>, method: &Method) -> Option<Target<'a>> {
         let anywhere = |list: &'a [Upstream]| {
             let first = self.worker.choose(list.len());
-            Target::Upstreams { list, first, others: list.len() }
+            Target::Upstreams {
+                list,
+                first,
+                others: list.len(),
+            }
         };
         if let Source::Fixed(list) = &cluster.source {
             return Some(anywhere(list));
@@ -194,11 +231,18 @@ impl<'a> Exchange<'a> {
         let (doors, decision) = walk.doors()?;
         let list = cluster.source.doors(doors.id)?;
         Some(match decision {
-            Decision::Pod { addr, .. } => Target::Pod { address: addr, dead_status: doors.dead_pod_status },
+            Decision::Pod { addr, .. } => Target::Pod {
+                address: addr,
+                dead_status: doors.dead_pod_status,
+            },
             Decision::Server(first) => {
                 // Only a page may move to another server; anything else belongs to the one it is pinned to.
                 let moves = matches!(*method, Method::GET | Method::HEAD);
-                Target::Upstreams { list, first, others: if moves { list.len() } else { 0 } }
+                Target::Upstreams {
+                    list,
+                    first,
+                    others: if moves { list.len() } else { 0 },
+                }
             }
             Decision::Any => anywhere(list),
             Decision::Gone(_) => return None,
@@ -209,7 +253,13 @@ impl<'a> Exchange<'a> {
     fn fail(&mut self, host: &str, failed: Failed) -> Response<Body> {
         let Self { worker, server, .. } = *self;
         worker.counters.failed(failed.failure.reason);
-        server.gates.log(&failed.failure, &server.name, host, &failed.upstream, worker.seconds());
+        server.gates.log(
+            &failed.failure,
+            &server.name,
+            host,
+            &failed.upstream,
+            worker.seconds(),
+        );
         let response = reply::to_response(&failed.failure);
         self.failed = Some(failed);
         response

@@ -41,7 +41,11 @@ impl View {
     /// Every name whose addresses matter, each once.
     pub(crate) fn names(&self) -> Vec<Arc<Name>> {
         let mut names: Vec<Arc<Name>> = Vec::new();
-        for upstream in self.clusters.iter().flat_map(|cluster| cluster.source.upstreams()) {
+        for upstream in self
+            .clusters
+            .iter()
+            .flat_map(|cluster| cluster.source.upstreams())
+        {
             if !names.iter().any(|name| Arc::ptr_eq(name, upstream.name())) {
                 names.push(Arc::clone(upstream.name()));
             }

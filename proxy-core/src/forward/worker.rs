@@ -101,7 +101,11 @@ impl Worker {
 
 impl Seen {
     fn new(name: Arc<Name>) -> Self {
-        Self { name, generation: 0, addresses: Vec::new() }
+        Self {
+            name,
+            generation: 0,
+            addresses: Vec::new(),
+        }
     }
 
     /// The addresses that left the answer since the last look.
@@ -128,7 +132,10 @@ mod tests {
         for _ in 0..30_000 {
             counts[worker.choose(3)] += 1;
         }
-        assert!(counts.iter().all(|count| (9_000..11_000).contains(count)), "{counts:?}");
+        assert!(
+            counts.iter().all(|count| (9_000..11_000).contains(count)),
+            "{counts:?}"
+        );
         assert_eq!((worker.choose(0), worker.choose(1)), (0, 0));
     }
 }

@@ -65,7 +65,13 @@ impl Connection {
         let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
         let peer_ip = HeaderValue::try_from(peer.ip().to_string())
             .unwrap_or_else(|_| HeaderValue::from_static("unknown"));
-        Self { peer, local, tls, peer_ip, state: Arc::default() }
+        Self {
+            peer,
+            local,
+            tls,
+            peer_ip,
+            state: Arc::default(),
+        }
     }
 
     /// The address of the direct peer; an IPv4-mapped address is given as IPv4.
@@ -151,7 +157,10 @@ impl ConnState {
 
     /// Queues an interim response, to be written before anything else of the current exchange.
     pub(crate) fn push_interim(&self, head: &[u8]) {
-        self.interim.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(head);
+        self.interim
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend_from_slice(head);
         self.has_interim.store(true, Ordering::Release);
         self.wake.notify_one();
     }
@@ -173,7 +182,9 @@ impl Drop for InFlight {
     fn drop(&mut self) {
         let state = &self.0;
         state.served.fetch_add(1, Ordering::Relaxed);
-        state.reads_when_idle.store(state.reads.load(Ordering::Relaxed), Ordering::Relaxed);
+        state
+            .reads_when_idle
+            .store(state.reads.load(Ordering::Relaxed), Ordering::Relaxed);
         state.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }
@@ -193,7 +204,10 @@ mod tests {
     #[test]
     fn a_head_has_started_once_bytes_came_after_the_last_request() {
         let state = Arc::<ConnState>::default();
-        assert!(state.activity().head_started, "nothing served yet: the first head is awaited");
+        assert!(
+            state.activity().head_started,
+            "nothing served yet: the first head is awaited"
+        );
         state.on_read();
         drop(state.begin());
         assert!(!state.activity().head_started);

@@ -41,7 +41,10 @@ impl IpSet {
                 table.insert(network, ());
             }
         }
-        Self { table, is_empty: networks.is_empty() }
+        Self {
+            table,
+            is_empty: networks.is_empty(),
+        }
     }
 
     /// Whether `ip` lies in one of the networks.
@@ -77,19 +80,30 @@ pub(crate) fn client(
 ) -> Client {
     let peer = connection.peer().ip();
     if !trusted.contains(peer) {
-        return Client { ip: peer, via_trusted_proxy: false };
+        return Client {
+            ip: peer,
+            via_trusted_proxy: false,
+        };
     }
     let named = fields.iter().find(|field| headers.contains_key(*field));
     let ip = named.map_or(peer, |field| from_right(headers, field, trusted, peer));
-    Client { ip, via_trusted_proxy: true }
+    Client {
+        ip,
+        via_trusted_proxy: true,
+    }
 }
 
 fn from_right(headers: &HeaderMap, field: &HeaderName, trusted: &IpSet, peer: IpAddr) -> IpAddr {
     let mut vouched = peer;
     let lines: Vec<&HeaderValue> = headers.get_all(field).iter().collect();
-    let elements = lines.iter().rev().flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
+    let elements = lines
+        .iter()
+        .rev()
+        .flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
     for element in elements.take(MAX_ELEMENTS) {
-        let Some(ip) = element_ip(element.trim_ascii()) else { return vouched };
+        let Some(ip) = element_ip(element.trim_ascii()) else {
+            return vouched;
+        };
         if !trusted.contains(ip) {
             return ip;
         }
@@ -104,8 +118,18 @@ fn element_ip(element: &[u8]) -> Option<IpAddr> {
     let ip = text
         .parse()
         .ok()
-        .or_else(|| text.parse().ok().map(|address: std::net::SocketAddr| address.ip()))
-        .or_else(|| text.strip_prefix('[')?.strip_suffix(']')?.parse().ok().map(IpAddr::V6));
+        .or_else(|| {
+            text.parse()
+                .ok()
+                .map(|address: std::net::SocketAddr| address.ip())
+        })
+        .or_else(|| {
+            text.strip_prefix('[')?
+                .strip_suffix(']')?
+                .parse()
+                .ok()
+                .map(IpAddr::V6)
+        });
     ip.map(|ip| ip.to_canonical())
 }
 
@@ -192,7 +216,12 @@ mod tests {
             (&["10.2.2.2, 10.1.1.1"], "10.2.2.2"),
         ];
         for (lines, expected) in cases {
-            let found = client(&connection("10.0.0.9:1"), &xff(lines), &trusted(), &[X_FORWARDED_FOR]);
+            let found = client(
+                &connection("10.0.0.9:1"),
+                &xff(lines),
+                &trusted(),
+                &[X_FORWARDED_FOR],
+            );
             assert_eq!(found.ip, expected.parse::<IpAddr>().unwrap(), "{lines:?}");
         }
     }
@@ -206,14 +235,30 @@ mod tests {
 
     #[test]
     fn a_peer_that_is_not_trusted_cannot_name_a_client() {
-        let found = client(&connection("9.9.9.9:1"), &xff(&["6.6.6.6"]), &trusted(), &[X_FORWARDED_FOR]);
-        assert_eq!(found, Client { ip: "9.9.9.9".parse().unwrap(), via_trusted_proxy: false });
+        let found = client(
+            &connection("9.9.9.9:1"),
+            &xff(&["6.6.6.6"]),
+            &trusted(),
+            &[X_FORWARDED_FOR],
+        );
+        assert_eq!(
+            found,
+            Client {
+                ip: "9.9.9.9".parse().unwrap(),
+                via_trusted_proxy: false
+            }
+        );
     }
 
     #[test]
     fn ten_thousand_elements_cost_no_more_than_the_first_ones() {
         let many = vec!["10.1.1.1"; 10_000].join(",");
-        let found = client(&connection("10.0.0.9:1"), &xff(&[&many]), &trusted(), &[X_FORWARDED_FOR]);
+        let found = client(
+            &connection("10.0.0.9:1"),
+            &xff(&[&many]),
+            &trusted(),
+            &[X_FORWARDED_FOR],
+        );
         assert_eq!(found.ip, "10.1.1.1".parse::<IpAddr>().unwrap());
     }
 
@@ -222,8 +267,16 @@ mod tests {
         let mut headers = xff(&["6.6.6.6"]);
         headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static("https"));
         let connection = connection("9.9.9.9:1");
-        let client = Client { ip: connection.peer().ip(), via_trusted_proxy: false };
-        set_forwarded(&mut headers, &connection, &client, Some(&HeaderValue::from_static("a.test")));
+        let client = Client {
+            ip: connection.peer().ip(),
+            via_trusted_proxy: false,
+        };
+        set_forwarded(
+            &mut headers,
+            &connection,
+            &client,
+            Some(&HeaderValue::from_static("a.test")),
+        );
 
         assert_eq!(headers[X_FORWARDED_FOR], "9.9.9.9");
         assert_eq!(headers[X_FORWARDED_PROTO], "http");
@@ -235,7 +288,10 @@ mod tests {
         let mut headers = xff(&["6.6.6.6", "7.7.7.7"]);
         headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static("https"));
         let connection = connection("10.0.0.9:1");
-        let client = Client { ip: "7.7.7.7".parse().unwrap(), via_trusted_proxy: true };
+        let client = Client {
+            ip: "7.7.7.7".parse().unwrap(),
+            via_trusted_proxy: true,
+        };
         set_forwarded(&mut headers, &connection, &client, None);
 
         assert_eq!(headers.get_all(X_FORWARDED_FOR).iter().count(), 1);

@@ -7,8 +7,12 @@ const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection")
 
 /// Fields that a Connection field must not remove: without them the message changes its meaning, and
 /// RFC 9110 forbids senders to list them.
-const NEVER_NOMINATED: [HeaderName; 4] =
-    [header::HOST, header::CONTENT_LENGTH, header::COOKIE, header::AUTHORIZATION];
+const NEVER_NOMINATED: [HeaderName; 4] = [
+    header::HOST,
+    header::CONTENT_LENGTH,
+    header::COOKIE,
+    header::AUTHORIZATION,
+];
 
 /// Removes what must not be forwarded from a request's fields. `te: trailers` stays, as it says something
 /// about the client itself; the transport adds its own `Connection`.
@@ -52,7 +56,13 @@ fn strip(headers: &mut HeaderMap) {
         }
         headers.remove(header::CONNECTION);
     }
-    for name in [header::TRANSFER_ENCODING, header::TE, header::UPGRADE, KEEP_ALIVE, PROXY_CONNECTION] {
+    for name in [
+        header::TRANSFER_ENCODING,
+        header::TE,
+        header::UPGRADE,
+        KEEP_ALIVE,
+        PROXY_CONNECTION,
+    ] {
         headers.remove(name);
     }
 }
@@ -133,7 +143,11 @@ mod tests {
 
     #[test]
     fn fields_named_by_connection_go_with_it() {
-        let mut map = headers(&[("connection", b"close, X-Hop ,"), ("x-hop", b"1"), ("x-end", b"2")]);
+        let mut map = headers(&[
+            ("connection", b"close, X-Hop ,"),
+            ("x-hop", b"1"),
+            ("x-end", b"2"),
+        ]);
         strip_request(&mut map);
         assert_eq!(names(&map), ["x-end"]);
     }
@@ -162,12 +176,19 @@ mod tests {
 
     #[test]
     fn only_trailers_of_te_is_passed_on() {
-        for (te, passed) in
-            [("trailers, gzip", true), ("gzip", false), ("trailers;q=0.5", true), ("\tTrailers", true)]
-        {
+        for (te, passed) in [
+            ("trailers, gzip", true),
+            ("gzip", false),
+            ("trailers;q=0.5", true),
+            ("\tTrailers", true),
+        ] {
             let mut map = headers(&[("te", te.trim().as_bytes())]);
             strip_request(&mut map);
-            assert_eq!(map.get("te").is_some_and(|value| value == "trailers"), passed, "{te}");
+            assert_eq!(
+                map.get("te").is_some_and(|value| value == "trailers"),
+                passed,
+                "{te}"
+            );
         }
     }
 

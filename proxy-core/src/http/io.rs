@@ -28,7 +28,12 @@ impl<S> ServerIo<S> {
         if !read_ahead.is_empty() {
             state.on_read();
         }
-        Self { stream, read_ahead, interim: Bytes::new(), state }
+        Self {
+            stream,
+            read_ahead,
+            interim: Bytes::new(),
+            state,
+        }
     }
 }
 

@@ -23,9 +23,10 @@ struct Limited {
 /// `body`, which fails when it is not complete within `limit`. Without a limit it stays as it is.
 pub(crate) fn within(body: Body, limit: Option<Duration>) -> Body {
     match limit {
-        Some(limit) if !body.is_end_stream() && !limit.is_zero() => {
-            Body::new(Limited { body, deadline: Box::pin(sleep(limit)) })
-        }
+        Some(limit) if !body.is_end_stream() && !limit.is_zero() => Body::new(Limited {
+            body,
+            deadline: Box::pin(sleep(limit)),
+        }),
         _ => body,
     }
 }
@@ -82,7 +83,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_body_that_takes_too_long_fails() {
-        let error = read_all(within(Body::new(Silent), Some(Duration::from_secs(9)))).await.unwrap_err();
+        let error = read_all(within(Body::new(Silent), Some(Duration::from_secs(9))))
+            .await
+            .unwrap_err();
         assert!(error.is::<TookTooLong>());
     }
 

@@ -25,9 +25,10 @@ pub(crate) fn text(status: StatusCode) -> Response<Body> {
     let words = status.canonical_reason().unwrap_or("Error");
     let mut response = Response::new(Body::full(format!("{words}\n")));
     *response.status_mut() = status;
-    response
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/plain; charset=utf-8"),
+    );
     response
 }
 
@@ -53,6 +54,9 @@ mod tests {
     #[test]
     fn a_refused_head_closes_the_connection() {
         let response = to_response(&Reason::BadRequest("x").into());
-        assert_eq!((response.status().as_u16(), &response.headers()["connection"]), (400, &HeaderValue::from_static("close")));
+        assert_eq!(
+            (response.status().as_u16(), &response.headers()["connection"]),
+            (400, &HeaderValue::from_static("close"))
+        );
     }
 }

@@ -72,7 +72,13 @@ struct CountedBody {
 
 impl Default for HttpSettings {
     fn default() -> Self {
-        Self { http1: true, http2: true, max_head: 64 * 1024, max_fields: 100, max_streams: 250 }
+        Self {
+            http1: true,
+            http2: true,
+            max_head: 64 * 1024,
+            max_fields: 100,
+            max_streams: 250,
+        }
     }
 }
 
@@ -111,7 +117,10 @@ pub(crate) async fn serve<S, V>(
             let (connection, service) = &*shared;
             let in_flight = connection.state().begin();
             let response = service.call(request.map(Body::from), connection).await?;
-            Ok::<_, V::Abort>(response.map(|body| CountedBody { body, _request: in_flight }))
+            Ok::<_, V::Abort>(response.map(|body| CountedBody {
+                body,
+                _request: in_flight,
+            }))
         }
     });
     let result = match protocol {
@@ -257,7 +266,9 @@ mod tests {
 
     #[tokio::test]
     async fn http2_by_prior_knowledge_is_known_by_its_preface() {
-        let (protocol, read) = sniffed(&[b"PRI * HT", b"TP/2.0\r\n\r\nSM\r\n\r\nmore"]).await.unwrap();
+        let (protocol, read) = sniffed(&[b"PRI * HT", b"TP/2.0\r\n\r\nSM\r\n\r\nmore"])
+            .await
+            .unwrap();
         assert_eq!(protocol, Protocol::Http2);
         assert!(read.starts_with(PREFACE));
     }

@@ -73,8 +73,18 @@ impl Connections {
         let mut open = self.lock();
         let id = open.next;
         open.next += 1;
-        open.entries.insert(id, Entry { state, limits, watch: Watch::default() });
-        Registration { connections: Arc::clone(self), id }
+        open.entries.insert(
+            id,
+            Entry {
+                state,
+                limits,
+                watch: Watch::default(),
+            },
+        );
+        Registration {
+            connections: Arc::clone(self),
+            id,
+        }
     }
 
     /// Connections that are open now.
@@ -84,7 +94,11 @@ impl Connections {
 
     /// Requests that are in flight now.
     pub(crate) fn in_flight(&self) -> usize {
-        self.lock().entries.values().map(|entry| entry.state.activity().in_flight as usize).sum()
+        self.lock()
+            .entries
+            .values()
+            .map(|entry| entry.state.activity().in_flight as usize)
+            .sum()
     }
 
     /// Asks every connection to finish what is in flight and close.
@@ -128,7 +142,11 @@ impl Watch {
                 && now.served == self.last.served
                 && (now.multiplexed || now.head_started == self.last.head_started)
         };
-        self.ticks = if same_phase { self.ticks.saturating_add(1) } else { 0 };
+        self.ticks = if same_phase {
+            self.ticks.saturating_add(1)
+        } else {
+            0
+        };
         self.last = now;
         let (limit, command) = if now.in_flight > 0 {
             (limits.stalled_write, Command::Close)
@@ -153,25 +171,38 @@ mod tests {
 
     #[test]
     fn a_silent_connection_is_closed_after_the_head_timeout() {
-        let silent = Activity { head_started: true, ..Activity::default() };
+        let silent = Activity {
+            head_started: true,
+            ..Activity::default()
+        };
         assert_eq!(ticks_until(100, silent), Some((61, Command::Close)));
     }
 
     #[test]
     fn an_idle_connection_is_drained_after_the_idle_timeout() {
-        let idle = Activity { served: 1, ..Activity::default() };
+        let idle = Activity {
+            served: 1,
+            ..Activity::default()
+        };
         assert_eq!(ticks_until(400, idle), Some((301, Command::Drain)));
     }
 
     #[test]
     fn a_request_in_flight_is_never_ended_while_the_client_takes_bytes() {
-        let busy = Activity { in_flight: 1, ..Activity::default() };
+        let busy = Activity {
+            in_flight: 1,
+            ..Activity::default()
+        };
         assert_eq!(ticks_until(10_000, busy), None);
     }
 
     #[test]
     fn a_client_that_takes_no_byte_is_closed() {
-        let stalled = Activity { in_flight: 1, write_blocked: true, ..Activity::default() };
+        let stalled = Activity {
+            in_flight: 1,
+            write_blocked: true,
+            ..Activity::default()
+        };
         assert_eq!(ticks_until(100, stalled), Some((61, Command::Close)));
     }
 
@@ -179,14 +210,24 @@ mod tests {
     fn a_client_that_takes_a_byte_now_and_then_is_not_closed() {
         let mut watch = Watch::default();
         for writes in 0..1000 {
-            let slow = Activity { in_flight: 1, write_blocked: true, writes, ..Activity::default() };
+            let slow = Activity {
+                in_flight: 1,
+                write_blocked: true,
+                writes,
+                ..Activity::default()
+            };
             assert_eq!(watch.tick(slow, &ConnLimits::default()), None);
         }
     }
 
     #[test]
     fn control_frames_do_not_turn_an_idle_http2_connection_into_a_slow_head() {
-        let idle = Activity { served: 3, multiplexed: true, head_started: true, ..Activity::default() };
+        let idle = Activity {
+            served: 3,
+            multiplexed: true,
+            head_started: true,
+            ..Activity::default()
+        };
         assert_eq!(ticks_until(400, idle), Some((301, Command::Drain)));
     }
 

@@ -67,17 +67,24 @@ fn host(parts: &mut Parts) -> Result<Option<HeaderValue>, Rejection> {
         Some(authority) => {
             check_scheme(&parts.uri)?;
             check_authority(authority.as_str().as_bytes())?;
-            let differs =
-                line.as_ref().is_some_and(|line| !line.as_bytes().eq_ignore_ascii_case(authority.as_str().as_bytes()));
+            let differs = line.as_ref().is_some_and(|line| {
+                !line
+                    .as_bytes()
+                    .eq_ignore_ascii_case(authority.as_str().as_bytes())
+            });
             if differs && parts.version == Version::HTTP_2 {
                 return Err(bad("Host differs from :authority"));
             }
-            HeaderValue::from_str(authority.as_str()).map(Some).map_err(|_| bad("the host is not valid"))?
+            HeaderValue::from_str(authority.as_str())
+                .map(Some)
+                .map_err(|_| bad("the host is not valid"))?
         }
         None if line.is_none() && parts.version != Version::HTTP_10 => return Err(bad("there is no Host")),
         None => line.clone(),
     };
-    if host != line && let Some(host) = &host {
+    if host != line
+        && let Some(host) = &host
+    {
         parts.headers.insert(header::HOST, host.clone());
     }
     Ok(host)
@@ -113,18 +120,25 @@ fn check_authority(text: &[u8]) -> Result<(), Rejection> {
         [] | [b':'] => true,
         [b':', digits @ ..] => {
             digits.iter().all(u8::is_ascii_digit)
-                && std::str::from_utf8(digits).is_ok_and(|digits| digits.parse::<u16>().is_ok_and(|port| port > 0))
+                && std::str::from_utf8(digits)
+                    .is_ok_and(|digits| digits.parse::<u16>().is_ok_and(|port| port > 0))
         }
         _ => false,
     };
-    if name_is_valid && port_is_valid { Ok(()) } else { Err(WRONG) }
+    if name_is_valid && port_is_valid {
+        Ok(())
+    } else {
+        Err(WRONG)
+    }
 }
 
 fn is_host_name(name: &[u8]) -> bool {
     let name = name.strip_suffix(b".").unwrap_or(name);
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~');
     !name.is_empty()
-        && name.split(|byte| *byte == b'.').all(|label| !label.is_empty() && label.iter().all(plain))
+        && name
+            .split(|byte| *byte == b'.')
+            .all(|label| !label.is_empty() && label.iter().all(plain))
 }
 
 // === framing ===
@@ -165,7 +179,10 @@ fn check_codings(headers: &HeaderMap) -> Result<(), Rejection> {
         match (last, chunked, known) {
             (true, true, _) => {}
             (false, false, false) => {
-                rejection = Some(refuse(StatusCode::NOT_IMPLEMENTED, "the transfer coding is not supported"));
+                rejection = Some(refuse(
+                    StatusCode::NOT_IMPLEMENTED,
+                    "the transfer coding is not supported",
+                ));
             }
             _ => return Err(bad("Transfer-Encoding is not one final chunked")),
         }
@@ -178,13 +195,23 @@ fn check_expect(headers: &HeaderMap) -> Result<(), Rejection> {
         .get_all(header::EXPECT)
         .iter()
         .all(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"));
-    if met { Ok(()) } else { Err(refuse(StatusCode::EXPECTATION_FAILED, "the expectation is not known")) }
+    if met {
+        Ok(())
+    } else {
+        Err(refuse(
+            StatusCode::EXPECTATION_FAILED,
+            "the expectation is not known",
+        ))
+    }
 }
 
 fn drop_aliases(headers: &mut HeaderMap) {
     if headers.keys().any(forwarded::is_alias) {
-        let aliases: Vec<HeaderName> =
-            headers.keys().filter(|name| forwarded::is_alias(name)).cloned().collect();
+        let aliases: Vec<HeaderName> = headers
+            .keys()
+            .filter(|name| forwarded::is_alias(name))
+            .cloned()
+            .collect();
         for name in aliases {
             headers.remove(name);
         }

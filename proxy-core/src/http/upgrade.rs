@@ -31,10 +31,17 @@ impl Wanted {
             && hop_by_hop::connection_lists(&parts.headers, "upgrade");
         let protocol = parts.headers.get(header::UPGRADE).filter(|_| asks)?;
         // An upgrade of the proxy's own protocol is not for upstreams to accept.
-        if protocol.as_bytes().get(..2).is_some_and(|start| start.eq_ignore_ascii_case(b"h2")) {
+        if protocol
+            .as_bytes()
+            .get(..2)
+            .is_some_and(|start| start.eq_ignore_ascii_case(b"h2"))
+        {
             return None;
         }
-        Some(Self { protocol: protocol.clone(), websocket: parts.headers.contains_key(SEC_WEBSOCKET_KEY) })
+        Some(Self {
+            protocol: protocol.clone(),
+            websocket: parts.headers.contains_key(SEC_WEBSOCKET_KEY),
+        })
     }
 
     /// Asks the upstream for the same, after the hop-by-hop fields were removed.
@@ -86,8 +93,11 @@ mod tests {
         request.body(()).unwrap().into_parts().0
     }
 
-    const ASKS: [(&str, &str); 3] =
-        [("connection", "keep-alive, Upgrade"), ("upgrade", "WebSocket"), ("sec-websocket-key", "x")];
+    const ASKS: [(&str, &str); 3] = [
+        ("connection", "keep-alive, Upgrade"),
+        ("upgrade", "WebSocket"),
+        ("sec-websocket-key", "x"),
+    ];
 
     #[test]
     fn only_a_get_that_says_connection_upgrade_asks_for_one() {
@@ -105,7 +115,10 @@ mod tests {
     fn a_101_must_grant_what_was_asked_for() {
         let wanted = Wanted::of(&parts("GET", &ASKS), false).unwrap();
         let granted = |headers: &[(&str, &str)]| wanted.is_granted_by(&parts("GET", headers).headers);
-        assert!(granted(&[("upgrade", "websocket"), ("sec-websocket-accept", "y")]));
+        assert!(granted(&[
+            ("upgrade", "websocket"),
+            ("sec-websocket-accept", "y")
+        ]));
         assert!(!granted(&[("upgrade", "websocket")]));
         assert!(!granted(&[("upgrade", "other"), ("sec-websocket-accept", "y")]));
         assert!(!granted(&[("sec-websocket-accept", "y")]));

@@ -40,7 +40,13 @@ pub(crate) async fn accept(
             Ok((stream, peer)) => {
                 backoff = MIN_BACKOFF;
                 worker.counters.connections.add();
-                let task = connection(stream, peer, Arc::clone(&listener), Arc::clone(&worker), service.clone());
+                let task = connection(
+                    stream,
+                    peer,
+                    Arc::clone(&listener),
+                    Arc::clone(&worker),
+                    service.clone(),
+                );
                 worker.tasks.spawn("connection", task);
             }
             Err(error) if is_about_the_connection(&error) => {}

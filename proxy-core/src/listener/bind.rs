@@ -21,12 +21,19 @@ pub(crate) struct Bound {
 ///
 /// If any other socket listens there, or the address is not one of this machine.
 pub(crate) fn bind(host: &str, port: u16, workers: usize) -> io::Result<Vec<Bound>> {
-    addresses(host, port)?.into_iter().map(|address| bind_one(address, workers)).collect()
+    addresses(host, port)?
+        .into_iter()
+        .map(|address| bind_one(address, workers))
+        .collect()
 }
 
 fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     if host.is_empty() {
-        let any = if has_ipv6() { IpAddr::V6(Ipv6Addr::UNSPECIFIED) } else { Ipv4Addr::UNSPECIFIED.into() };
+        let any = if has_ipv6() {
+            IpAddr::V6(Ipv6Addr::UNSPECIFIED)
+        } else {
+            Ipv4Addr::UNSPECIFIED.into()
+        };
         return Ok(vec![SocketAddr::new(any, port)]);
     }
     let mut found: Vec<SocketAddr> = (host, port).to_socket_addrs()?.collect();
@@ -73,7 +80,11 @@ mod tests {
     #[test]
     fn all_workers_share_one_port() {
         let bound = bind("127.0.0.1", 0, 3).unwrap();
-        let ports: Vec<u16> = bound[0].sockets.iter().map(|s| s.local_addr().unwrap().port()).collect();
+        let ports: Vec<u16> = bound[0]
+            .sockets
+            .iter()
+            .map(|s| s.local_addr().unwrap().port())
+            .collect();
         assert_eq!(ports, [bound[0].address.port(); 3]);
     }
 

@@ -20,6 +20,7 @@ pub(crate) struct Doors {
 impl Doors {
     pub(crate) fn decide(&self, cx: &Context) -> Decision {
         let cookies = cx.parts.headers.get_all(header::COOKIE);
-        self.router.decide(cx.path(), cookies.iter().map(|line| line.as_bytes()))
+        self.router
+            .decide(cx.path(), cookies.iter().map(|line| line.as_bytes()))
     }
 }

@@ -47,7 +47,11 @@ impl PathPattern {
             (1, false, true) => Kind::Prefix(inner),
             _ => Kind::Glob(text.chars().collect()),
         };
-        Self { kind, raw: text.contains('%'), keeps_slashes: text.contains("//") }
+        Self {
+            kind,
+            raw: text.contains('%'),
+            keeps_slashes: text.contains("//"),
+        }
     }
 
     pub(crate) fn matches(&self, path: &mut PathForms<'_>) -> bool {

@@ -125,8 +125,11 @@ impl NamePattern {
                 headers.remove(name);
             }
             Self::Prefix(_) | Self::Suffix(_) | Self::Contains(_) => {
-                let found: Vec<HeaderName> =
-                    headers.keys().filter(|name| self.matches(name.as_str())).cloned().collect();
+                let found: Vec<HeaderName> = headers
+                    .keys()
+                    .filter(|name| self.matches(name.as_str()))
+                    .cloned()
+                    .collect();
                 for name in found {
                     headers.remove(name);
                 }
@@ -144,7 +147,9 @@ impl Replacement {
             if self.field.as_ref().is_some_and(|field| field != name) {
                 continue;
             }
-            let Ok(text) = std::str::from_utf8(value.as_bytes()) else { continue };
+            let Ok(text) = std::str::from_utf8(value.as_bytes()) else {
+                continue;
+            };
             let replaced = match &self.search {
                 Search::Text(search) => text.replace(&search.render(cx), &with),
                 Search::Regex(regex) => regex.replace_all(text, with.as_str()).into_owned(),
@@ -169,15 +174,19 @@ impl ResponseOps {
     fn holds(&self, status: u16, headers: &HeaderMap) -> bool {
         let class = |wanted: u16| wanted < 10 && wanted == status / 100;
         let by_status = self.statuses.is_empty()
-            || self.statuses.iter().any(|wanted| *wanted == status || class(*wanted));
+            || self
+                .statuses
+                .iter()
+                .any(|wanted| *wanted == status || class(*wanted));
         by_status
             && self.fields.iter().all(|(name, wanted)| match wanted {
                 None => !headers.contains_key(name),
                 Some(values) if values.is_empty() => headers.contains_key(name),
-                Some(values) => headers
-                    .get_all(name)
-                    .iter()
-                    .any(|value| values.iter().any(|wanted| value_matches(wanted, value.as_bytes()))),
+                Some(values) => headers.get_all(name).iter().any(|value| {
+                    values
+                        .iter()
+                        .any(|wanted| value_matches(wanted, value.as_bytes()))
+                }),
             })
     }
 }
@@ -230,19 +239,34 @@ mod tests {
 
     #[test]
     fn names_are_deleted_by_pattern() {
-        for (pattern, left) in [("X-*", vec!["date"]), ("*te", vec!["x-a"]), ("*at*", vec!["x-a"]), ("*", vec![])] {
-            let ops = HeaderOps { delete: vec![NamePattern::parse(pattern).unwrap()], ..HeaderOps::default() };
+        for (pattern, left) in [
+            ("X-*", vec!["date"]),
+            ("*te", vec!["x-a"]),
+            ("*at*", vec!["x-a"]),
+            ("*", vec![]),
+        ] {
+            let ops = HeaderOps {
+                delete: vec![NamePattern::parse(pattern).unwrap()],
+                ..HeaderOps::default()
+            };
             let mut headers = HeaderMap::new();
             headers.insert("x-a", HeaderValue::from_static("1"));
             headers.insert("date", HeaderValue::from_static("1"));
             ops.apply(&mut headers, &context("GET", "http://a/"));
-            assert_eq!(headers.keys().map(HeaderName::as_str).collect::<Vec<_>>(), left, "{pattern}");
+            assert_eq!(
+                headers.keys().map(HeaderName::as_str).collect::<Vec<_>>(),
+                left,
+                "{pattern}"
+            );
         }
     }
 
     #[test]
     fn a_value_that_would_split_the_head_is_left_out() {
-        let ops = HeaderOps { set: vec![(name("x"), text("{http.request.uri.path}"))], ..HeaderOps::default() };
+        let ops = HeaderOps {
+            set: vec![(name("x"), text("{http.request.uri.path}"))],
+            ..HeaderOps::default()
+        };
         let mut headers = HeaderMap::new();
         ops.apply(&mut headers, &context("GET", "http://a/%0d%0aset-cookie:%20x"));
         assert!(headers.is_empty());
@@ -251,7 +275,10 @@ mod tests {
     #[test]
     fn a_default_applies_only_to_an_absent_field() {
         let ops = ResponseOps {
-            ops: HeaderOps { set: vec![(name("x"), text("default"))], ..HeaderOps::default() },
+            ops: HeaderOps {
+                set: vec![(name("x"), text("default"))],
+                ..HeaderOps::default()
+            },
             fields: vec![(name("x"), None)],
             ..ResponseOps::default()
         };
@@ -267,7 +294,10 @@ mod tests {
     #[test]
     fn a_status_class_is_a_condition() {
         let ops = ResponseOps {
-            ops: HeaderOps { set: vec![(name("x"), text("1"))], ..HeaderOps::default() },
+            ops: HeaderOps {
+                set: vec![(name("x"), text("1"))],
+                ..HeaderOps::default()
+            },
             statuses: vec![4, 503],
             ..ResponseOps::default()
         };

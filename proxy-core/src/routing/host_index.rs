@@ -35,25 +35,41 @@ enum Check {
 
 impl HostIndex {
     pub(crate) fn new(routes: &[Route]) -> Self {
-        let hosts = || routes.iter().flat_map(|route| &route.matchers).filter_map(|set| set.host.as_ref());
+        let hosts = || {
+            routes
+                .iter()
+                .flat_map(|route| &route.matchers)
+                .filter_map(|set| set.host.as_ref())
+        };
         let exact: BTreeSet<&str> = hosts().flat_map(|host| host.exact()).collect();
-        let wildcards: BTreeSet<&str> =
-            hosts().flat_map(|host| host.wildcards()).filter(|name| simple_suffix(name).is_some()).collect();
+        let wildcards: BTreeSet<&str> = hosts()
+            .flat_map(|host| host.wildcards())
+            .filter(|name| simple_suffix(name).is_some())
+            .collect();
         let mut named: HashMap<&str, Vec<usize>> = HashMap::new();
         let mut elsewhere = Vec::new();
         for (number, route) in routes.iter().enumerate() {
             match named_hosts(route) {
-                Some(names) => names.into_iter().for_each(|name| named.entry(name).or_default().push(number)),
+                Some(names) => names
+                    .into_iter()
+                    .for_each(|name| named.entry(name).or_default().push(number)),
                 None => elsewhere.push(number),
             }
         }
         let in_order = |keys: &[&str]| -> BTreeSet<usize> {
-            keys.iter().filter_map(|key| named.get(key)).flatten().chain(&elsewhere).copied().collect()
+            keys.iter()
+                .filter_map(|key| named.get(key))
+                .flatten()
+                .chain(&elsewhere)
+                .copied()
+                .collect()
         };
         let for_exact = |host: &&str| {
             let wildcard = host.split_once('.').map(|(_, suffix)| format!("*.{suffix}"));
             let numbers = in_order(&[host, wildcard.as_deref().unwrap_or_default()]);
-            let candidates = numbers.into_iter().filter_map(|number| for_host(routes, number, host));
+            let candidates = numbers
+                .into_iter()
+                .filter_map(|number| for_host(routes, number, host));
             ((*host).to_owned(), candidates.collect())
         };
         let for_wildcard = |name: &&str| {
@@ -72,7 +88,9 @@ impl HostIndex {
         if let Some(found) = self.exact.get(host) {
             return found;
         }
-        let by_suffix = host.split_once('.').and_then(|(_, suffix)| self.suffixes.get(suffix));
+        let by_suffix = host
+            .split_once('.')
+            .and_then(|(_, suffix)| self.suffixes.get(suffix));
         by_suffix.unwrap_or(&self.rest)
     }
 }
@@ -83,9 +101,10 @@ impl Candidate {
     pub(crate) fn matches(&self, route: &Route, cx: &Context) -> bool {
         match &self.check {
             Check::Nothing => true,
-            Check::BesideHost(sets) => {
-                sets.iter().filter_map(|set| route.matchers.get(*set)).any(|set| set.matches_beside_host(cx))
-            }
+            Check::BesideHost(sets) => sets
+                .iter()
+                .filter_map(|set| route.matchers.get(*set))
+                .any(|set| set.matches_beside_host(cx)),
             Check::Everything => route.matches(cx),
         }
     }
@@ -115,17 +134,24 @@ fn simple_suffix(pattern: &str) -> Option<&str> {
 }
 
 fn whole(route: usize) -> Candidate {
-    Candidate { route, check: Check::Everything }
+    Candidate {
+        route,
+        check: Check::Everything,
+    }
 }
 
 fn for_host(routes: &[Route], number: usize, host: &str) -> Option<Candidate> {
     let route = routes.get(number)?;
     if route.matchers.is_empty() {
-        return Some(Candidate { route: number, check: Check::Nothing });
+        return Some(Candidate {
+            route: number,
+            check: Check::Nothing,
+        });
     }
     let sets = route.matchers.iter().enumerate();
-    let matching: Vec<_> =
-        sets.filter(|(_, set)| set.host.as_ref().is_none_or(|matcher| matcher.matches(host))).collect();
+    let matching: Vec<_> = sets
+        .filter(|(_, set)| set.host.as_ref().is_none_or(|matcher| matcher.matches(host)))
+        .collect();
     let check = if matching.is_empty() {
         return None;
     } else if matching.iter().any(|(_, set)| set.is_host_only()) {
@@ -152,7 +178,10 @@ mod tests {
     }
 
     fn route(matchers: Vec<MatcherSet>) -> Route {
-        Route { matchers, ..Route::default() }
+        Route {
+            matchers,
+            ..Route::default()
+        }
     }
 
     fn routes() -> Vec<Route> {
@@ -170,7 +199,16 @@ mod tests {
     fn the_index_finds_exactly_the_routes_that_match_in_order() {
         let routes = routes();
         let index = HostIndex::new(&routes);
-        let hosts = ["a.test", "y.b.test", "q.b.test", "b.test", "x.1.c.test", "unknown", "", "::1"];
+        let hosts = [
+            "a.test",
+            "y.b.test",
+            "q.b.test",
+            "b.test",
+            "x.1.c.test",
+            "unknown",
+            "",
+            "::1",
+        ];
         for host in hosts {
             for path in ["/", "/x1", "/z"] {
                 let mut cx = context("GET", &format!("http://h{path}"));
@@ -189,7 +227,9 @@ mod tests {
 
     #[test]
     fn a_host_with_many_neighbours_has_few_candidates() {
-        let routes: Vec<Route> = (0..10_000).map(|n| route(vec![set(&[&format!("h{n}.test")], None)])).collect();
+        let routes: Vec<Route> = (0..10_000)
+            .map(|n| route(vec![set(&[&format!("h{n}.test")], None)]))
+            .collect();
         let index = HostIndex::new(&routes);
         assert_eq!(index.candidates("h77.test").len(), 1);
         assert!(index.candidates("unknown.test").is_empty());

@@ -26,12 +26,19 @@ pub(crate) struct HostMatcher {
 
 impl MatcherSet {
     pub(crate) fn matches(&self, cx: &Context) -> bool {
-        self.matches_beside_host(cx) && self.host.as_ref().is_none_or(|host| host.matches(&cx.host_name()))
+        self.matches_beside_host(cx)
+            && self
+                .host
+                .as_ref()
+                .is_none_or(|host| host.matches(&cx.host_name()))
     }
 
     /// Whether every matcher but `host` matches, for callers that looked the host up in an index.
     pub(crate) fn matches_beside_host(&self, cx: &Context) -> bool {
-        let method = self.method.as_ref().is_none_or(|methods| methods.contains(&cx.parts.method));
+        let method = self
+            .method
+            .as_ref()
+            .is_none_or(|methods| methods.contains(&cx.parts.method));
         method
             && self.path.as_ref().is_none_or(|patterns| {
                 let mut forms = PathForms::new(cx.path());
@@ -57,7 +64,9 @@ impl HostMatcher {
             if pattern.contains('*') {
                 matcher.wildcards.push(pattern.to_owned());
             } else {
-                matcher.exact.insert(pattern.trim_start_matches('[').trim_end_matches(']').to_owned());
+                matcher
+                    .exact
+                    .insert(pattern.trim_start_matches('[').trim_end_matches(']').to_owned());
             }
         }
         matcher
@@ -65,7 +74,11 @@ impl HostMatcher {
 
     /// `host` without port and in lower case.
     pub(crate) fn matches(&self, host: &str) -> bool {
-        self.exact.contains(host) || self.wildcards.iter().any(|pattern| wildcard_matches(pattern, host))
+        self.exact.contains(host)
+            || self
+                .wildcards
+                .iter()
+                .any(|pattern| wildcard_matches(pattern, host))
     }
 
     pub(crate) fn exact(&self) -> impl Iterator<Item = &str> {

@@ -84,7 +84,13 @@ mod tests {
 
     fn answer(body: &str, headers: Vec<(HeaderName, Template)>) -> Response<Body> {
         let (status, body) = (StatusCode::OK, Text::parse(body));
-        let response = StaticResponse { status, headers, body, close: false, abort: false };
+        let response = StaticResponse {
+            status,
+            headers,
+            body,
+            close: false,
+            abort: false,
+        };
         response.respond(&context("GET", "http://a.test/x"))
     }
 

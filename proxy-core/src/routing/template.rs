@@ -56,7 +56,9 @@ impl Template {
                 continue;
             }
             plain.push_str(before);
-            let found = inner.split_once('}').and_then(|(name, after)| Some((Placeholder::parse(name)?, after)));
+            let found = inner
+                .split_once('}')
+                .and_then(|(name, after)| Some((Placeholder::parse(name)?, after)));
             if let Some((placeholder, after)) = found {
                 if !plain.is_empty() {
                     parts.push(Part::Text(std::mem::take(&mut plain)));
@@ -195,7 +197,9 @@ pub(crate) fn percent_decode(path: &str) -> Cow<'_, str> {
 
 fn split_port(host: &str) -> (&str, &str) {
     let (name, port) = match host.rsplit_once(':') {
-        Some((name, port)) if !port.ends_with(']') && (name.ends_with(']') || !name.contains(':')) => (name, port),
+        Some((name, port)) if !port.ends_with(']') && (name.ends_with(']') || !name.contains(':')) => {
+            (name, port)
+        }
         _ => (host, ""),
     };
     (name.trim_start_matches('[').trim_end_matches(']'), port)
@@ -211,9 +215,18 @@ fn push_joined(out: &mut String, cx: &Context, name: &HeaderName) {
 }
 
 fn cookie<'c>(cx: &'c Context, name: &str) -> Option<&'c str> {
-    let lines = cx.parts.headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
-    let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(found, _)| *found == name).map(|(_, value)| value.trim_matches('"'))
+    let lines = cx
+        .parts
+        .headers
+        .get_all(header::COOKIE)
+        .iter()
+        .filter_map(|line| line.to_str().ok());
+    let mut pairs = lines
+        .flat_map(|line| line.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='));
+    pairs
+        .find(|(found, _)| *found == name)
+        .map(|(_, value)| value.trim_matches('"'))
 }
 
 fn push_display(out: &mut String, value: impl std::fmt::Display) {
@@ -228,7 +241,9 @@ mod tests {
 
     fn rendered(template: &str) -> String {
         let mut cx = context("GET", "http://A.test:8080/p%20q/%zz?x=1&y");
-        cx.parts.headers.append("cookie", "a=1; up=\"tok\"".parse().unwrap());
+        cx.parts
+            .headers
+            .append("cookie", "a=1; up=\"tok\"".parse().unwrap());
         cx.parts.headers.append("x-many", "1".parse().unwrap());
         cx.parts.headers.append("x-many", "2".parse().unwrap());
         Template::parse(template).render(&cx)
@@ -237,11 +252,20 @@ mod tests {
     #[test]
     fn placeholders_give_the_request() {
         let cases = [
-            ("https://{http.request.host}{http.request.uri}", "https://A.test/p%20q/%zz?x=1&y"),
+            (
+                "https://{http.request.host}{http.request.uri}",
+                "https://A.test/p%20q/%zz?x=1&y",
+            ),
             ("{http.request.hostport} {http.request.port}", "A.test:8080 8080"),
             ("{http.request.uri.path}", "/p q/%zz"),
-            ("{http.request.uri.query}{http.request.uri.prefixed_query}", "x=1&y?x=1&y"),
-            ("{http.request.method} {http.request.scheme} {http.request.proto}", "GET http HTTP/1.1"),
+            (
+                "{http.request.uri.query}{http.request.uri.prefixed_query}",
+                "x=1&y?x=1&y",
+            ),
+            (
+                "{http.request.method} {http.request.scheme} {http.request.proto}",
+                "GET http HTTP/1.1",
+            ),
             ("{http.request.header.X-Many} {http.request.cookie.up}", "1,2 tok"),
             (
                 "{http.request.remote} {http.request.remote.host} {http.vars.client_ip}",
@@ -264,9 +288,12 @@ mod tests {
 
     #[test]
     fn the_port_is_split_from_names_and_ipv6_addresses() {
-        for (host, expected) in
-            [("a:1", ("a", "1")), ("a", ("a", "")), ("[::1]:80", ("::1", "80")), ("[::1]", ("::1", ""))]
-        {
+        for (host, expected) in [
+            ("a:1", ("a", "1")),
+            ("a", ("a", "")),
+            ("[::1]:80", ("::1", "80")),
+            ("[::1]", ("::1", "")),
+        ] {
             assert_eq!(split_port(host), expected);
         }
     }

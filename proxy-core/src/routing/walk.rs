@@ -42,7 +42,10 @@ struct Frame<'v> {
 
 #[derive(Debug)]
 enum Pending<'v> {
-    Indexed { routes: &'v [Route], candidates: slice::Iter<'v, Candidate> },
+    Indexed {
+        routes: &'v [Route],
+        candidates: slice::Iter<'v, Candidate>,
+    },
     All(slice::Iter<'v, Route>),
 }
 
@@ -52,8 +55,15 @@ impl<'v> Walk<'v> {
     /// Begins at the first route for the request's host.
     pub(crate) fn new(routes: &'v Routes, cx: &Context) -> Self {
         let candidates = routes.index.candidates(&cx.host_name()).iter();
-        let first = Frame::new(Pending::Indexed { routes: &routes.list, candidates });
-        Self { frames: vec![first], deferred: Vec::new(), doors: None }
+        let first = Frame::new(Pending::Indexed {
+            routes: &routes.list,
+            candidates,
+        });
+        Self {
+            frames: vec![first],
+            deferred: Vec::new(),
+            doors: None,
+        }
     }
 
     /// Goes on to the next handler that may answer, applying the filters on the way.
@@ -125,7 +135,12 @@ fn apply_request_ops(ops: &HeaderOps, cx: &mut Context) {
 
 impl<'v> Frame<'v> {
     fn new(routes: Pending<'v>) -> Self {
-        Self { routes, handlers: [].iter(), terminal: false, groups: Vec::new() }
+        Self {
+            routes,
+            handlers: [].iter(),
+            terminal: false,
+            groups: Vec::new(),
+        }
     }
 
     fn enter_next_route(&mut self, cx: &Context) -> bool {
@@ -176,19 +191,42 @@ mod tests {
 
     fn answer(status: u16) -> Handler {
         let (status, body) = (StatusCode::from_u16(status).unwrap(), Text::parse(""));
-        Handler::Static(Box::new(StaticResponse { status, headers: vec![], body, close: false, abort: false }))
+        Handler::Static(Box::new(StaticResponse {
+            status,
+            headers: vec![],
+            body,
+            close: false,
+            abort: false,
+        }))
     }
 
     fn set(name: &'static str, deferred: bool) -> Handler {
         let value = (http::HeaderName::from_static(name), Template::parse("1"));
-        let ops = HeaderOps { set: vec![value], ..HeaderOps::default() };
-        let response = Some(ResponseOps { ops, deferred, ..ResponseOps::default() });
-        Handler::Headers(Box::new(Headers { request: HeaderOps::default(), response }))
+        let ops = HeaderOps {
+            set: vec![value],
+            ..HeaderOps::default()
+        };
+        let response = Some(ResponseOps {
+            ops,
+            deferred,
+            ..ResponseOps::default()
+        });
+        Handler::Headers(Box::new(Headers {
+            request: HeaderOps::default(),
+            response,
+        }))
     }
 
     fn on(path: &str, handlers: Vec<Handler>) -> Route {
-        let matchers = MatcherSet { path: Some(vec![PathPattern::new(path)]), ..MatcherSet::default() };
-        Route { matchers: vec![matchers], handlers, ..Route::default() }
+        let matchers = MatcherSet {
+            path: Some(vec![PathPattern::new(path)]),
+            ..MatcherSet::default()
+        };
+        Route {
+            matchers: vec![matchers],
+            handlers,
+            ..Route::default()
+        }
     }
 
     fn status(routes: Vec<Route>, path: &str) -> u16 {
@@ -210,14 +248,23 @@ mod tests {
 
     #[test]
     fn after_a_terminal_route_nothing_runs() {
-        let terminal = Route { terminal: true, ..on("/a", vec![set("x", false)]) };
+        let terminal = Route {
+            terminal: true,
+            ..on("/a", vec![set("x", false)])
+        };
         assert_eq!(status(vec![terminal, on("*", vec![answer(201)])], "/a"), 0);
     }
 
     #[test]
     fn of_a_group_only_the_first_match_runs() {
-        let first = Route { group: Some(1), ..on("/a", vec![set("x", false)]) };
-        let second = Route { group: Some(1), ..on("*", vec![answer(201)]) };
+        let first = Route {
+            group: Some(1),
+            ..on("/a", vec![set("x", false)])
+        };
+        let second = Route {
+            group: Some(1),
+            ..on("*", vec![answer(201)])
+        };
         assert_eq!(status(vec![first, second, on("*", vec![answer(202)])], "/a"), 202);
     }
 
@@ -231,7 +278,10 @@ mod tests {
 
     #[test]
     fn filters_run_on_the_way_in_or_wait_for_the_answer() {
-        let routes = Routes::new(vec![on("*", vec![set("now", false), set("later", true), answer(200)])]);
+        let routes = Routes::new(vec![on(
+            "*",
+            vec![set("now", false), set("later", true), answer(200)],
+        )]);
         let mut cx = context("GET", "http://a.test/");
         let mut walk = Walk::new(&routes, &cx);
         walk.next(&mut cx);

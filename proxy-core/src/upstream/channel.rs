@@ -85,7 +85,10 @@ impl Channel {
         tasks: &Tasks,
     ) -> Result<Self, Failure> {
         let reads = Arc::<AtomicU32>::default();
-        let io = TokioIo::new(CountedIo { stream, reads: Arc::clone(&reads) });
+        let io = TokioIo::new(CountedIo {
+            stream,
+            reads: Arc::clone(&reads),
+        });
         match protocol {
             Protocol::Http1 => {
                 let (sender, connection) = http1::handshake(io).await.map_err(failure)?;
@@ -94,7 +97,12 @@ impl Channel {
                         debug!(%address, %error, "upstream connection ended");
                     }
                 });
-                Ok(Self::Http1(Http1 { sender, reads, address, reused: false }))
+                Ok(Self::Http1(Http1 {
+                    sender,
+                    reads,
+                    address,
+                    reused: false,
+                }))
             }
             Protocol::H2c => {
                 let mut builder = http2::Builder::new(TaskExecutor(tasks.clone()));
@@ -165,7 +173,10 @@ impl Http1 {
             return response.map(Body::from);
         };
         self.reused = true;
-        let give_back = GiveBack { channel: self, pool: Arc::clone(pool) };
+        let give_back = GiveBack {
+            channel: self,
+            pool: Arc::clone(pool),
+        };
         response.map(|body| Body::from(body).on_end(Box::new(give_back)))
     }
 }
@@ -185,7 +196,11 @@ impl OnEnd for GiveBack {
 
 impl SendFailure {
     fn new(mut error: hyper::client::conn::TrySendError<Request<Body>>, was_stale: bool) -> Self {
-        Self { unsent: error.take_message(), was_stale, failure: failure(error.into_error()) }
+        Self {
+            unsent: error.take_message(),
+            was_stale,
+            failure: failure(error.into_error()),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time;
 
 use super::channel::Protocol;
-use super::resolve::{Answer, Name};
+use super::resolve::{Answer, Name, State};
 use crate::error::{Failure, Reason};
 
 /// A compiled `reverse_proxy`.
@@ -55,7 +55,10 @@ impl Source {
     pub(crate) fn doors(&self, id: usize) -> Option<&[Upstream]> {
         match self {
             Self::Fixed(_) => None,
-            Self::Doors(all) => all.iter().find(|(doors, _)| *doors == id).map(|(_, list)| list.as_slice()),
+            Self::Doors(all) => all
+                .iter()
+                .find(|(doors, _)| *doors == id)
+                .map(|(_, list)| list.as_slice()),
         }
     }
 
@@ -88,8 +91,12 @@ impl Upstream {
             answer = time::timeout(patience, self.name.ready()).await.unwrap_or(answer);
         }
         match answer.addresses().len() {
-            0 => Err(Reason::Unresolved.into()),
-            count => Ok(Addresses { answer, port: self.port, first: turn % count }),
+            0 => Err(unresolved(&answer)),
+            count => Ok(Addresses {
+                answer,
+                port: self.port,
+                first: turn % count,
+            }),
         }
     }
 
@@ -102,7 +109,18 @@ impl Upstream {
 impl std::fmt::Display for Upstream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (host, port) = (self.name.host(), self.port);
-        if host.contains(':') { write!(f, "[{host}]:{port}") } else { write!(f, "{host}:{port}") }
+        if host.contains(':') {
+            write!(f, "[{host}]:{port}")
+        } else {
+            write!(f, "{host}:{port}")
+        }
+    }
+}
+
+fn unresolved(answer: &Answer) -> Failure {
+    match answer.state() {
+        State::Stale(error) => Failure::from(Reason::Unresolved).with_source(error.clone()),
+        State::Fresh | State::Never => Reason::Unresolved.into(),
     }
 }
 
@@ -118,6 +136,8 @@ impl Addresses {
     pub(crate) fn iter(&self) -> impl Iterator<Item = SocketAddr> + Send {
         let all = self.answer.addresses();
         let (before, from) = all.split_at(self.first.min(all.len()));
-        from.iter().chain(before).map(|ip| SocketAddr::new(*ip, self.port))
+        from.iter()
+            .chain(before)
+            .map(|ip| SocketAddr::new(*ip, self.port))
     }
 }

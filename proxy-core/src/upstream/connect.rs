@@ -30,9 +30,7 @@ pub(crate) async fn connect(
     }
 }
 
-async fn race(
-    mut addresses: impl Iterator<Item = SocketAddr> + Send,
-) -> io::Result<(SocketAddr, TcpStream)> {
+async fn race(mut addresses: impl Iterator<Item = SocketAddr> + Send) -> io::Result<(SocketAddr, TcpStream)> {
     let mut running: Vec<Attempt> = Vec::new();
     let mut first_error = None;
     loop {
@@ -103,7 +101,9 @@ mod tests {
     async fn the_first_address_that_answers_is_taken() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let alive = listener.local_addr().unwrap();
-        let (address, _) = connect([refused().await, alive].into_iter(), SECOND).await.unwrap();
+        let (address, _) = connect([refused().await, alive].into_iter(), SECOND)
+            .await
+            .unwrap();
         assert_eq!(address, alive);
     }
 
@@ -115,6 +115,9 @@ mod tests {
 
     #[tokio::test]
     async fn no_address_is_unreachable() {
-        assert_eq!(connect([].into_iter(), SECOND).await.unwrap_err().reason, Reason::Unreachable);
+        assert_eq!(
+            connect([].into_iter(), SECOND).await.unwrap_err().reason,
+            Reason::Unreachable
+        );
     }
 }

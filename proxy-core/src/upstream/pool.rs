@@ -43,7 +43,10 @@ struct Waiting {
 
 impl Default for PoolLimits {
     fn default() -> Self {
-        Self { idle: Duration::from_secs(120), per_address: 512 }
+        Self {
+            idle: Duration::from_secs(120),
+            per_address: 512,
+        }
     }
 }
 
@@ -51,7 +54,10 @@ impl Default for PoolLimits {
 
 impl Pool {
     pub(crate) fn new(limits: PoolLimits) -> Self {
-        Self { limits, idle: Mutex::default() }
+        Self {
+            limits,
+            idle: Mutex::default(),
+        }
     }
 
     /// A kept connection to `address` that can take a request now.
@@ -85,7 +91,10 @@ impl Pool {
         let mut idle = self.lock();
         let waiting = idle.http1.entry(channel.address()).or_default();
         if waiting.len() < self.limits.per_address {
-            waiting.push(Waiting { channel, age: Duration::ZERO });
+            waiting.push(Waiting {
+                channel,
+                age: Duration::ZERO,
+            });
         }
     }
 
@@ -111,6 +120,7 @@ impl Pool {
     }
 
     /// Idle HTTP/1.1 connections.
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.lock().http1.values().map(Vec::len).sum()
     }
@@ -160,7 +170,11 @@ mod tests {
         async fn new() -> Self {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();
-            Self { listener, address, pool: Arc::new(Pool::new(PoolLimits::default())) }
+            Self {
+                listener,
+                address,
+                pool: Arc::new(Pool::new(PoolLimits::default())),
+            }
         }
 
         /// Sends one request over a new connection and answers it; the connection ends up in the pool.
@@ -168,10 +182,15 @@ mod tests {
             let stream = TcpStream::connect(self.address).await.unwrap();
             let (mut upstream, _) = self.listener.accept().await.unwrap();
             let tasks = Tasks::default();
-            let channel = Channel::open(stream, self.address, Protocol::Http1, &tasks).await.unwrap();
+            let channel = Channel::open(stream, self.address, Protocol::Http1, &tasks)
+                .await
+                .unwrap();
             let answer = async {
                 assert_ne!(upstream.read(&mut [0; 1024]).await.unwrap(), 0);
-                upstream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await.unwrap();
+                upstream
+                    .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+                    .await
+                    .unwrap();
             };
             let request = Request::get("/").header("host", "a").body(Body::empty()).unwrap();
             let (response, ()) = tokio::join!(channel.send(request, Some(&self.pool)), answer);
@@ -198,7 +217,11 @@ mod tests {
         assert_eq!(rig.pool.len(), 1);
         rig.pool.sweep(MINUTE);
         assert_eq!(rig.pool.len(), 0);
-        assert_eq!(upstream.read(&mut [0; 8]).await.unwrap(), 0, "the upstream sees the end");
+        assert_eq!(
+            upstream.read(&mut [0; 8]).await.unwrap(),
+            0,
+            "the upstream sees the end"
+        );
     }
 
     #[tokio::test]

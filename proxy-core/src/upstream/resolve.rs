@@ -13,7 +13,7 @@ mod system;
 
 use std::time::Duration;
 
-pub(crate) use answer::{Answer, LookupError, State};
+pub(crate) use answer::{Answer, State};
 pub(crate) use name::Name;
 pub(crate) use set::ResolverSet;
 
@@ -45,12 +45,6 @@ impl ResolveSettings {
     /// The longest time between two look-ups of a name; at least the floor. Failures may add a quarter.
     pub(crate) fn with_ceiling(mut self, ceiling: Duration) -> Self {
         self.ceiling = ceiling.max(self.floor);
-        self
-    }
-
-    /// The time that one look-up may take, with all its name servers and search domains.
-    pub(crate) fn with_timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
         self
     }
 }
