@@ -30,6 +30,16 @@ pub(crate) fn template(text: &str) -> Result<(), String> {
         .map_err(|error| error.to_string())
 }
 
+/// A value that Caddy would search for placeholders and Doorway does not yet.
+pub(crate) fn no_placeholder(text: &str) -> Result<(), &'static str> {
+    let braced = text.split_once('{').is_some_and(|(_, rest)| rest.contains('}'));
+    if braced {
+        Err("placeholders are not supported yet here")
+    } else {
+        Ok(())
+    }
+}
+
 /// The syntax of a regular expression.
 pub(crate) fn regex(pattern: &str) -> Result<(), String> {
     let parsed = regex_syntax::ast::parse::ParserBuilder::new()

@@ -1,7 +1,8 @@
 //! Caddy's configuration as one typed model, every error with its place.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
-#![expect(dead_code, reason = "the Caddyfile reader, which uses the rest, follows")]
 
+mod adapt;
+mod caddyfile;
 mod check;
 mod diagnostic;
 mod json;
@@ -12,6 +13,7 @@ mod template;
 mod text;
 mod units;
 
+pub use self::adapt::{Adapted, from_caddyfile};
 pub use self::diagnostic::{Diagnostic, Diagnostics, Place, Severity};
 pub use self::json::from_json;
 pub use self::template::{Part, Placeholder, Template, TemplateError};

@@ -13,7 +13,7 @@ mod scalar;
 mod tls;
 mod upstream;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer, ser::Error as _};
 
 pub use self::handler::{
     DoorsHandler, DoorsUpstream, Handler, HeaderOps, Headers, Replacement, ResponseMatcher, ResponseOps,
@@ -120,6 +120,14 @@ fn escape_html(json: &str) -> String {
         .replace('&', "\\u0026")
         .replace('\u{2028}', "\\u2028")
         .replace('\u{2029}', "\\u2029")
+}
+
+/// Caddy prints the fields of what a module defines, such as a handler, by name, at any depth; going through a map
+/// does the same.
+fn sorted<T: Serialize, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut value = serde_json::to_value(value).map_err(S::Error::custom)?;
+    value.sort_all_objects();
+    value.serialize(serializer)
 }
 
 /// For `skip_serializing_if`, which passes a reference.

@@ -59,14 +59,6 @@ impl Span {
         Self { start, end }
     }
 
-    /// From the start of `self` to the end of `other`.
-    pub(crate) const fn to(self, other: Self) -> Self {
-        Self {
-            start: self.start,
-            end: other.end,
-        }
-    }
-
     fn range(self) -> Range<usize> {
         self.start..self.end
     }
@@ -98,6 +90,11 @@ impl<'t> Source<'t> {
         } else {
             short
         }
+    }
+
+    /// The number of the line that `span` begins on.
+    pub(crate) fn line_of(&self, span: Span) -> usize {
+        self.line_starts.partition_point(|&at| at <= span.start)
     }
 
     fn place(&self, span: Span, secrets: &[Span]) -> Place {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Serialize, Serializer};
 
-use super::{HostPort, IpRange, Route, TlsConnectionPolicy, is_false};
+use super::{HostPort, IpRange, Route, TlsConnectionPolicy, is_false, sorted};
 
 /// `apps.http`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -56,7 +56,7 @@ pub struct Server {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub automatic_https: Option<AutomaticHttps>,
     /// Peers whose forwarding headers are believed.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "sorted")]
     pub trusted_proxies: Option<IpSource>,
     /// Fields that carry the client's address, in order; empty means `X-Forwarded-For`.
     #[serde(skip_serializing_if = "Vec::is_empty")]

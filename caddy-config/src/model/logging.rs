@@ -4,6 +4,8 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::Serialize;
 
+use super::sorted;
+
 /// `logging`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Logging {
@@ -16,7 +18,7 @@ pub struct Logging {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Log {
     /// Where lines go; `None` is standard error.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "sorted")]
     pub writer: Option<LogWriter>,
     /// The form of a line; `None` is console on a terminal, else JSON.
     #[serde(skip_serializing_if = "Option::is_none")]

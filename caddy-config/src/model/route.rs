@@ -1,8 +1,8 @@
 //! Routes and what they match.
 
-use serde::{Serialize, Serializer, ser::Error as _};
+use serde::Serialize;
 
-use super::{Handler, is_false};
+use super::{Handler, is_false, sorted};
 
 /// Handlers that run for the requests that match.
 ///
@@ -51,11 +51,4 @@ impl MatcherSet {
     pub const fn is_empty(&self) -> bool {
         self.host.is_none() && self.method.is_none() && self.path.is_none()
     }
-}
-
-/// Caddy prints the fields of handlers, at any depth, by name; going through a map does the same.
-fn sorted<S: Serializer>(handlers: &[Handler], serializer: S) -> Result<S::Ok, S::Error> {
-    let mut value = serde_json::to_value(handlers).map_err(S::Error::custom)?;
-    value.sort_all_objects();
-    value.serialize(serializer)
 }

@@ -16,7 +16,7 @@ pub struct TlsConnectionPolicy {
 }
 
 /// Which handshakes a policy is for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct TlsMatcher {
     /// Server names, `*` for one whole label; empty means all.
     #[serde(skip_serializing_if = "Vec::is_empty")]

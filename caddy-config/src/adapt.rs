@@ -1,0 +1,130 @@
+//! Caddyfile tree -> the model, by Caddy's rules: the same file gives the same servers, routes and order.
+//!
+//! [`options`] reads the global options and [`site`] each site into values; [`server`] then shares the sites out to
+//! servers by listener address, and [`tls`] gathers what they say about certificates.
+
+mod address;
+mod args;
+mod block;
+mod cx;
+mod directive;
+mod logs;
+mod matcher;
+mod options;
+mod order;
+mod routes;
+mod server;
+mod server_options;
+mod shorthand;
+mod site;
+mod stable_sort;
+mod tls;
+
+use self::{cx::Cx, options::Options, site::Site};
+use crate::{
+    caddyfile::{
+        self,
+        env::Environment,
+        parser::{Block, Kind},
+    },
+    diagnostic::{Diagnostic, Diagnostics},
+    model::{Apps, Config},
+    source::{MAX_TEXT, Report, Source, Span},
+};
+
+/// A Caddyfile as a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Adapted {
+    /// The configuration.
+    pub config: Config,
+    /// What works, but perhaps not as meant, in the order of the text.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Reads a Caddyfile. `file_name` is only for findings; `environment` looks up what `{$NAME}` stands for.
+///
+/// # Errors
+///
+/// All that is wrong with it: broken structure, directives or options that Doorway does not know, arguments of
+/// the wrong form or number, sites that contradict each other.
+pub fn from_caddyfile(
+    file_name: &str,
+    text: &str,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Result<Adapted, Diagnostics> {
+    let source = Source::new(file_name, text);
+    let mut report = Report::default();
+    let config = if text.len() > MAX_TEXT {
+        report.error(
+            Span::new(0, 1),
+            format!("the text is longer than {MAX_TEXT} bytes"),
+            None,
+        );
+        Config::default()
+    } else {
+        adapt(&source, environment, &mut report)
+    };
+    report
+        .finish(config, &source)
+        .map(|(config, warnings)| Adapted { config, warnings })
+}
+
+fn adapt(source: &Source<'_>, environment: Environment<'_>, report: &mut Report) -> Config {
+    if source.text().trim().is_empty() {
+        report.error(
+            Span::new(0, 0),
+            "the file is empty",
+            "a first site: `:8080 { respond hello }`, on three lines".to_owned(),
+        );
+    }
+    let blocks = caddyfile::read(source, environment, report);
+    let mut cx = Cx::new(source, report);
+    let (options, sites) = read_blocks(blocks, &mut cx);
+    // Without sites, or with some missing, what follows would only report consequences.
+    if cx.has_errors() {
+        return Config::default();
+    }
+    if sites.is_empty() {
+        let help = "add a site, such as `:8080 { respond hello }`, on three lines".to_owned();
+        cx.warn(Span::new(0, 0), "no site is defined, so nothing is served", help);
+    }
+    let pairings = server::pair(&sites, &options, &mut cx);
+    let http = server::app(&pairings, &options, &mut cx);
+    let tls = tls::app(&pairings, &options, &mut cx);
+    Config {
+        admin: options.admin.clone(),
+        logging: logs::logging(&pairings, &options, &mut cx),
+        apps: Apps {
+            http: Some(http).filter(|http| !http.servers.is_empty()),
+            tls,
+        },
+    }
+}
+
+fn read_blocks(blocks: Vec<Block>, cx: &mut Cx<'_>) -> (Options, Vec<Site>) {
+    let mut options = Options::default();
+    let mut sites = Vec::new();
+    for (index, block) in blocks.into_iter().enumerate() {
+        match block.kind {
+            Kind::Options if index == 0 => options = options::read(&block.lines, cx),
+            Kind::Options => {
+                let help = "move the global options to the top, or put an address before the `{`".to_owned();
+                cx.error(
+                    block.span,
+                    "a block without an address, and not the first of the file",
+                    help,
+                );
+            }
+            Kind::Site => sites.push(site::read(block, cx)),
+            Kind::Snippet => later(block.span, "snippets", cx),
+            Kind::NamedRoute => later(block.span, "named routes", cx),
+            Kind::Import => later(block.span, "imports", cx),
+        }
+    }
+    (options, sites)
+}
+
+fn later(span: Span, what: &str, cx: &mut Cx<'_>) {
+    let help = "until they are, write their lines where they are needed".to_owned();
+    cx.error(span, format!("{what} are not supported yet"), help);
+}

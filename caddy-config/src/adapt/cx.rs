@@ -1,0 +1,189 @@
+//! What adapting carries along: the findings, and the counters of the whole file.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    caddyfile::{parser::Line, token::Token},
+    source::{Report, Source, Span},
+    suggest::did_you_mean,
+};
+
+/// Findings and counters.
+#[derive(Debug)]
+pub(super) struct Cx<'a> {
+    report: &'a mut Report,
+    source: &'a Source<'a>,
+    groups: usize,
+    logs: usize,
+    /// Certificate files that a `tls` directive named, with the tag and key file of each.
+    pub(super) certificates: BTreeMap<String, (String, String)>,
+    /// For the site being read.
+    doors: DoorsUse,
+    /// Whether the site being read has braces.
+    braced: bool,
+}
+
+/// Whether a site's reverse proxies have a `doors_handler` to take their upstreams from.
+#[derive(Debug, Default)]
+struct DoorsUse {
+    handlers: bool,
+    sources: Vec<Span>,
+}
+
+// === impl Cx ===
+
+impl<'a> Cx<'a> {
+    pub(super) fn new(source: &'a Source<'a>, report: &'a mut Report) -> Self {
+        Self {
+            report,
+            source,
+            groups: 0,
+            logs: 0,
+            certificates: BTreeMap::new(),
+            doors: DoorsUse::default(),
+            braced: true,
+        }
+    }
+
+    pub(super) const fn has_errors(&self) -> bool {
+        self.report.has_errors()
+    }
+
+    pub(super) fn error(&mut self, span: Span, message: impl Into<String>, help: impl Into<Option<String>>) {
+        self.report.error(span, message, help);
+    }
+
+    pub(super) fn warn(&mut self, span: Span, message: impl Into<String>, help: impl Into<Option<String>>) {
+        self.report.warn(span, message, help);
+    }
+
+    /// Reports the error of a check, if it is one; the value otherwise.
+    pub(super) fn check<T>(&mut self, token: &Token, result: Result<T, impl Into<String>>) -> Option<T> {
+        result
+            .map_err(|message| self.error(token.span, message, None))
+            .ok()
+    }
+
+    /// Hides a token in every finding.
+    pub(super) fn mask(&mut self, token: &Token) {
+        self.report.mask(token.span);
+    }
+
+    /// The token as it is written, for a message.
+    pub(super) fn quote(&self, token: &Token) -> String {
+        self.source.quote(token.span)
+    }
+
+    /// The line of the text that a token stands on, for a message.
+    pub(super) fn line_of(&self, span: Span) -> usize {
+        self.source.line_of(span)
+    }
+
+    /// The next name of a group of routes.
+    pub(super) fn next_group(&mut self) -> String {
+        let name = format!("group{}", self.groups);
+        self.groups = self.groups.saturating_add(1);
+        name
+    }
+
+    /// The next name of an access log.
+    pub(super) fn next_log(&mut self) -> String {
+        let name = format!("log{}", self.logs);
+        self.logs = self.logs.saturating_add(1);
+        name
+    }
+
+    /// The only argument of a line without a block.
+    pub(super) fn one<'l>(&mut self, line: &'l Line, what: &str) -> Option<&'l Token> {
+        self.no_block(line);
+        self.expect(line, what, 1)?.first()
+    }
+
+    /// The arguments of a line without a block; at least one.
+    pub(super) fn some<'l>(&mut self, line: &'l Line, what: &str) -> Option<&'l [Token]> {
+        self.no_block(line);
+        self.expect(line, what, usize::MAX)
+    }
+
+    /// A line that is only a name.
+    pub(super) fn nothing(&mut self, line: &Line) {
+        self.no_block(line);
+        self.surplus(&line.args);
+    }
+
+    pub(super) fn no_block(&mut self, line: &Line) {
+        if line.block.is_some() {
+            let name = self.quote(&line.name);
+            self.error(line.name.span, format!("`{name}` takes no block here"), None);
+        }
+    }
+
+    /// Reports arguments that nothing asked for.
+    pub(super) fn surplus(&mut self, args: &[Token]) {
+        for arg in args {
+            let text = self.quote(arg);
+            self.error(arg.span, format!("unexpected argument `{text}`"), None);
+        }
+    }
+
+    /// Reports a word that is none of `known`.
+    pub(super) fn unknown(&mut self, token: &Token, what: &str, known: &[&'static str]) {
+        let text = self.quote(token);
+        let help = did_you_mean(&token.text, known.iter().copied())
+            .unwrap_or_else(|| format!("supported here: {}", known.join(", ")));
+        self.error(
+            token.span,
+            format!("unknown or unsupported {what} `{text}`"),
+            help,
+        );
+    }
+
+    /// Reports a setting that occurs twice; `seen` is where it occurred first.
+    pub(super) fn twice(&mut self, token: &Token, seen: Span) {
+        let (text, line) = (self.quote(token), self.line_of(seen));
+        self.error(
+            token.span,
+            format!("`{text}` is given twice, first on line {line}"),
+            None,
+        );
+    }
+
+    pub(super) const fn note_doors_handler(&mut self) {
+        self.doors.handlers = true;
+    }
+
+    pub(super) fn note_doors_source(&mut self, span: Span) {
+        self.doors.sources.push(span);
+    }
+
+    /// A site begins.
+    pub(super) const fn begin_site(&mut self, braced: bool) {
+        self.braced = braced;
+    }
+
+    /// Whether the site being read has braces.
+    pub(super) const fn in_braces(&self) -> bool {
+        self.braced
+    }
+
+    /// A site ends: what was noted must fit together.
+    pub(super) fn end_site(&mut self) {
+        let DoorsUse { handlers, sources } = std::mem::take(&mut self.doors);
+        let help = "add a `doors_handler { ... }` to this site";
+        for span in sources.into_iter().filter(|_| !handlers) {
+            let message = "no `doors_handler` in this site chooses upstreams for `doors_upstreams`";
+            self.error(span, message, help.to_owned());
+        }
+    }
+
+    fn expect<'l>(&mut self, line: &'l Line, what: &str, max: usize) -> Option<&'l [Token]> {
+        if line.args.is_empty() {
+            let name = self.quote(&line.name);
+            self.error(line.name.span, format!("`{name}` needs {what}"), None);
+            return None;
+        }
+        let (wanted, surplus) = line.args.split_at_checked(max).unwrap_or((&line.args, &[]));
+        self.surplus(surplus);
+        Some(wanted)
+    }
+}
