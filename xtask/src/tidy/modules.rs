@@ -4,90 +4,60 @@ use super::Finding;
 use super::source::Source;
 use super::tree::Tree;
 
-/// A top-level module of a crate and the siblings that it must not name.
-struct Rule {
-    krate: &'static str,
-    module: &'static str,
-    ignorant_of: &'static [&'static str],
-}
+/// The crate whose modules are ordered.
+const SOURCES: &str = "proxy-core/src/";
 
-/// Routing, upstreams and HTTP know nothing of each other; forwarding joins the three; listeners feed it; control and
-/// admin stand beside it; the proxy alone knows all.
-const RULES: [Rule; 9] = [
-    rule(
-        "http",
-        &[
-            "routing", "upstream", "forward", "listener", "control", "admin", "proxy",
-        ],
+/// The storeys of the proxy, and which of the others each may name. Routing, upstreams and HTTP know nothing of each
+/// other; forwarding joins the three; listeners feed it; configuration builds them; control and admin stand beside;
+/// the proxy alone knows all. Modules that are not here are furniture: everybody may use them.
+const STOREYS: [(&str, &[&str]); 11] = [
+    ("http", &[]),
+    ("routing", &[]),
+    ("upstream", &[]),
+    ("tls", &[]),
+    ("metrics", &[]),
+    ("forward", &["http", "routing", "upstream", "metrics"]),
+    ("listener", &["http", "forward", "tls", "metrics"]),
+    (
+        "config",
+        &["http", "routing", "upstream", "tls", "forward", "metrics"],
     ),
-    rule(
-        "routing",
+    ("control", &["config", "routing", "upstream", "metrics"]),
+    ("admin", &["control", "metrics"]),
+    (
+        "proxy",
         &[
-            "http", "upstream", "forward", "listener", "control", "admin", "proxy",
-        ],
-    ),
-    rule(
-        "upstream",
-        &[
-            "http", "routing", "forward", "listener", "control", "admin", "proxy",
-        ],
-    ),
-    rule("forward", &["listener", "control", "admin", "proxy"]),
-    rule("listener", &["routing", "upstream", "control", "admin", "proxy"]),
-    rule("control", &["http", "forward", "listener", "admin", "proxy"]),
-    rule(
-        "admin",
-        &["http", "routing", "upstream", "forward", "listener", "proxy"],
-    ),
-    rule(
-        "metrics",
-        &[
-            "http", "routing", "upstream", "forward", "listener", "control", "admin", "proxy",
-        ],
-    ),
-    rule(
-        "tls",
-        &[
-            "http", "routing", "upstream", "forward", "control", "admin", "proxy",
+            "http", "routing", "upstream", "tls", "metrics", "forward", "listener", "config", "control",
+            "admin",
         ],
     ),
 ];
 
-const fn rule(module: &'static str, ignorant_of: &'static [&'static str]) -> Rule {
-    Rule {
-        krate: "proxy-core",
-        module,
-        ignorant_of,
-    }
-}
-
-/// Checks every file of a module that has a rule.
+/// Checks every file of a storey.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.rust() {
-        let Some(rule) = RULES.iter().find(|rule| rule.covers(&file.path)) else {
+        let Some((storey, known)) = STOREYS.iter().find(|(storey, _)| is_in(&file.path, storey)) else {
             continue;
         };
         for name in siblings(&Source::new(&file.text).code()) {
-            if rule.ignorant_of.contains(&name.as_str()) {
-                let message = format!("`{}` must know nothing of `{name}`", rule.module);
-                findings.push(Finding::new(&file.path, message));
+            let elsewhere = name != *storey && STOREYS.iter().any(|(other, _)| *other == name);
+            if elsewhere && !known.contains(&name.as_str()) {
+                findings.push(Finding::new(
+                    &file.path,
+                    format!("`{storey}` must know nothing of `{name}`"),
+                ));
             }
         }
     }
     findings
 }
 
-// === impl Rule ===
-
-impl Rule {
-    fn covers(&self, path: &str) -> bool {
-        let inside = path
-            .strip_prefix(self.krate)
-            .and_then(|rest| rest.strip_prefix("/src/"));
-        let rest = inside.and_then(|rest| rest.strip_prefix(self.module));
-        rest.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
-    }
+fn is_in(path: &str, storey: &str) -> bool {
+    let rest = path
+        .strip_prefix(SOURCES)
+        .and_then(|inside| inside.strip_prefix(storey));
+    rest.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
 }
 
 /// The first segment behind each `crate::`, groups such as `crate::{a::B, c}` taken apart.
