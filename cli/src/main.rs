@@ -1,3 +1,41 @@
-//! To be written.
+//! The `doorway` command: a reverse proxy for Doors apps and the things around them.
+//!
+//! This binary is wiring: it reads the command line and the environment, builds what `proxy-core` runs, listens for
+//! signals and turns the outcome into an exit code.
 
-fn main() {}
+mod args;
+mod command;
+mod demo;
+mod exit;
+mod logging;
+mod output;
+mod runtime;
+mod settings;
+mod signals;
+mod source;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use self::args::{Cli, Command};
+use self::exit::Outcome;
+use self::settings::Environment;
+
+fn main() -> ExitCode {
+    match Cli::try_parse() {
+        Ok(cli) => exit::finish(carry_out(&cli.command, &Environment::of_process())),
+        Err(message) => exit::finish_usage(&message),
+    }
+}
+
+fn carry_out(command: &Command, environment: &Environment) -> Outcome {
+    match command {
+        Command::Run(args) => command::run::run(args, environment),
+        Command::Validate(args) => command::validate::validate(args, environment),
+        Command::Adapt(args) => command::adapt::adapt(args, environment),
+        Command::Demo(args) => command::demo::demo(args, environment),
+        Command::Token(args) => command::token::token(&args.command, environment),
+        Command::Version => command::version::version(),
+    }
+}

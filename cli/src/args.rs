@@ -1,0 +1,232 @@
+//! The command line as the user types it: commands, options, help with examples.
+
+use std::net::IpAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Doorway: a reverse proxy for Doors apps and the things around them.
+#[derive(Debug, Parser)]
+#[command(
+    name = "doorway",
+    version,
+    about,
+    arg_required_else_help = true,
+    subcommand_required = true,
+    after_help = TOP_EXAMPLES
+)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the proxy until it is told to stop
+    Run(RunArgs),
+    /// Check a configuration without running it
+    Validate(ValidateArgs),
+    /// Print a configuration as JSON
+    Adapt(AdaptArgs),
+    /// Make secrets and pod-IP tokens, and read tokens
+    Token(TokenArgs),
+    /// Show a rolling deployment in the browser; needs nothing
+    Demo(DemoArgs),
+    /// Print the version
+    #[command(after_help = "Examples:\n  doorway version")]
+    Version,
+}
+
+/// Which configuration to read.
+#[derive(Args, Debug)]
+pub(crate) struct ConfigArgs {
+    /// The configuration file; `-` reads standard input [default: `Caddyfile` in the current directory]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// How the configuration is written [default: guessed from the file's name, else from its first bytes]
+    #[arg(short, long, value_name = "KIND")]
+    pub(crate) adapter: Option<Adapter>,
+}
+
+/// The two ways to write a configuration.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum Adapter {
+    /// A Caddyfile
+    Caddyfile,
+    /// Caddy's JSON
+    Json,
+}
+
+/// `doorway run`.
+#[derive(Args, Debug)]
+#[command(after_help = RUN_EXAMPLES)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+    /// Print the settings and the environment first; values of variables that look like secrets are left out
+    #[arg(short, long)]
+    pub(crate) environ: bool,
+    #[command(flatten)]
+    pub(crate) workers: WorkersArg,
+}
+
+/// How many workers to run.
+#[derive(Args, Debug)]
+pub(crate) struct WorkersArg {
+    /// Worker threads, 1 to 1024 [env: DOORWAY_WORKERS] [default: one for each core this process may use]
+    #[arg(long, value_name = "N", value_parser = parse_workers)]
+    pub(crate) workers: Option<NonZeroUsize>,
+}
+
+/// `doorway validate`.
+#[derive(Args, Debug)]
+#[command(after_help = VALIDATE_EXAMPLES)]
+pub(crate) struct ValidateArgs {
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+/// `doorway adapt`.
+#[derive(Args, Debug)]
+#[command(after_help = ADAPT_EXAMPLES)]
+pub(crate) struct AdaptArgs {
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+    /// Indent the JSON
+    #[arg(short, long)]
+    pub(crate) pretty: bool,
+}
+
+/// `doorway token`.
+#[derive(Args, Debug)]
+#[command(after_help = TOKEN_EXAMPLES, arg_required_else_help = true)]
+pub(crate) struct TokenArgs {
+    #[command(subcommand)]
+    pub(crate) command: TokenCommand,
+}
+
+/// The commands of `doorway token`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Print a new random secret, to be shared by the Doors app (SECRET) and the proxy (`secret`)
+    #[command(after_help = "Examples:\n  doorway token secret > secret.txt")]
+    Secret,
+    /// Print a token for the address of a pod
+    #[command(after_help = ENCODE_EXAMPLES)]
+    Encode {
+        /// The pod's IP address
+        #[arg(value_name = "ADDRESS")]
+        address: IpAddr,
+        #[command(flatten)]
+        secrets: SecretArgs,
+    },
+    /// Print the address that a token stands for
+    #[command(after_help = DECODE_EXAMPLES)]
+    Decode {
+        /// The token; `-` reads it from standard input
+        #[arg(value_name = "TOKEN", allow_hyphen_values = true)]
+        token: String,
+        #[command(flatten)]
+        secrets: SecretArgs,
+    },
+}
+
+/// Where the secrets come from. A secret on the command line would be visible to every user of the machine, so
+/// there is no option for that.
+#[derive(Args, Debug)]
+pub(crate) struct SecretArgs {
+    /// Read a secret from a file; `-` reads standard input. May be repeated: the first encodes, any decodes
+    #[arg(long, value_name = "FILE")]
+    pub(crate) secret_file: Vec<PathBuf>,
+    /// Read a secret from an environment variable. May be repeated [default: SECRET, as Doors apps use it]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) secret_env: Vec<String>,
+}
+
+/// `doorway demo`.
+#[derive(Args, Debug)]
+#[command(after_help = DEMO_EXAMPLES)]
+pub(crate) struct DemoArgs {
+    /// Port of the proxy and of the pods; 0 takes a free one
+    #[arg(short, long, value_name = "PORT", default_value_t = 8080)]
+    pub(crate) port: u16,
+    /// Print the Caddyfile that the demo uses, and end
+    #[arg(long)]
+    pub(crate) show_config: bool,
+    #[command(flatten)]
+    pub(crate) workers: WorkersArg,
+}
+
+/// The number of workers out of its text: 1 to 1024.
+pub(crate) fn parse_workers(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse::<NonZeroUsize>()
+        .ok()
+        .filter(|workers| workers.get() <= MAX_WORKERS)
+        .ok_or_else(|| format!("expected a whole number from 1 to {MAX_WORKERS}"))
+}
+
+/// More threads than any machine has cores today; a bound against a mistyped number.
+const MAX_WORKERS: usize = 1024;
+
+const TOP_EXAMPLES: &str = "\
+Examples:
+  doorway demo                         see a rolling deployment in the browser, nothing to set up
+  doorway run                          run with the Caddyfile of this directory
+  doorway validate --config my.json    check a configuration, all errors at once
+
+Exit codes: 0 success, 1 failure, 2 wrong usage.";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  doorway run
+  doorway run --config /etc/doorway/Caddyfile
+  doorway run --config config.json --workers 2
+  generate-config | doorway run --config - --adapter json
+
+Signals: SIGTERM and SIGINT stop accepting, wait for open requests (at most the option grace_period) and
+end with exit code 0; a second one ends at once with exit code 1.
+Logs go to standard error: readable lines on a terminal, JSON lines elsewhere.";
+
+const VALIDATE_EXAMPLES: &str = "\
+Examples:
+  doorway validate
+  doorway validate --config examples/doors.Caddyfile
+  doorway validate --config - < Caddyfile";
+
+const ADAPT_EXAMPLES: &str = "\
+Examples:
+  doorway adapt --pretty
+  doorway adapt --config my.Caddyfile > config.json
+  doorway adapt --config - --pretty < Caddyfile";
+
+const TOKEN_EXAMPLES: &str = "\
+Examples:
+  doorway token secret > secret.txt
+  doorway token encode 10.0.0.5 --secret-file secret.txt
+  doorway token decode AAEC... --secret-file secret.txt";
+
+const ENCODE_EXAMPLES: &str = "\
+Examples:
+  doorway token encode 10.0.0.5 --secret-file secret.txt
+  SECRET=... doorway token encode 2001:db8::1
+  vault read ... | doorway token encode 10.0.0.5 --secret-file -";
+
+const DECODE_EXAMPLES: &str = "\
+Examples:
+  doorway token decode AAECAwQF... --secret-file secret.txt
+  doorway token decode - --secret-env NEW_SECRET --secret-env OLD_SECRET < token.txt
+
+A token that cannot be read ends with exit code 1 and says why: base64 (not a token, or cut off), cipher
+(made with another secret, or changed) or address (not the bytes of an IP address).";
+
+const DEMO_EXAMPLES: &str = "\
+Examples:
+  doorway demo
+  doorway demo --port 9000
+  doorway demo --show-config
+
+Runs the proxy on 127.0.0.1 and its pods on 127.0.0.2, 127.0.0.3 and so on, all on one port. Linux has these
+addresses; macOS needs `sudo ifconfig lo0 alias 127.0.0.2 up` for each of them.";

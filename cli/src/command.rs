@@ -1,0 +1,8 @@
+//! The commands, one file each.
+
+pub(crate) mod adapt;
+pub(crate) mod demo;
+pub(crate) mod run;
+pub(crate) mod token;
+pub(crate) mod validate;
+pub(crate) mod version;

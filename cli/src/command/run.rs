@@ -1,0 +1,66 @@
+//! `doorway run`: the proxy, until it is told to stop.
+
+use caddy_config::Diagnostic;
+use proxy_core::Proxy;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::args::RunArgs;
+use crate::exit::{Failure, Outcome};
+use crate::settings::Environment;
+use crate::signals::Signals;
+use crate::{logging, output, runtime, source};
+
+/// Runs the proxy.
+pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Outcome {
+    let workers = environment.workers(args.workers.workers)?;
+    if args.environ {
+        print_environment(environment, workers)?;
+    }
+    let loaded = source::load(&args.config, environment)?;
+    logging::start(loaded.config.logging.as_ref(), environment.coloured_stderr())?;
+    loaded.warnings.iter().for_each(log_warning);
+    runtime::block_on(async {
+        let mut signals = Signals::listen()?;
+        let built = Proxy::build(&loaded.config, environment.proxy_options(workers));
+        let proxy = built.map_err(|errors| Failure::Report(errors.to_string()))?;
+        for warning in proxy.warnings() {
+            warn!("{warning}");
+        }
+        for address in proxy.addresses() {
+            info!(%address, "listening");
+        }
+        let stop = CancellationToken::new();
+        let running = proxy.run(stop.clone());
+        let report = runtime::until_stopped(running, &stop, &mut signals).await?;
+        runtime::log_report(&report);
+        Ok(())
+    })
+}
+
+/// The settings that come from outside, then the environment, as lines `name=value`.
+fn print_environment(environment: &Environment, workers: usize) -> Outcome {
+    let data_dir = environment
+        .data_dir()
+        .map_or_else(|| "(none)".to_owned(), |path| path.display().to_string());
+    let settings = [
+        format!("doorway.Version={}", env!("CARGO_PKG_VERSION")),
+        format!("doorway.DataDir={data_dir}"),
+        format!("doorway.Workers={workers}"),
+    ];
+    let lines: Vec<String> = settings.into_iter().chain(environment.printable()).collect();
+    output::print_line(lines.join("\n"))
+}
+
+fn log_warning(warning: &Diagnostic) {
+    let place = warning.place();
+    let help = warning.help().unwrap_or_default();
+    warn!(
+        file = place.file(),
+        line = place.line(),
+        column = place.column(),
+        help,
+        "{}",
+        warning.message()
+    );
+}

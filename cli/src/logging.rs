@@ -1,0 +1,207 @@
+//! Logs: which lines are kept, in which form, and where they go, as the configuration says.
+//!
+//! Without any configuration: lines of level info and above, to standard error, for people on a terminal and as
+//! JSON elsewhere, with the field names of Caddy (`level`, `ts`, `logger`, `msg`).
+
+mod line;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IsTerminal as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use anyhow::{Context as _, anyhow};
+use caddy_config::{Log, LogEncoder, LogLevel, LogWriter, Logging};
+use tracing::level_filters::LevelFilter;
+use tracing::{Event, Level, Metadata, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
+use tracing_subscriber::registry::Registry;
+
+use self::line::{Form, Line};
+
+/// The logger that takes every line that no other one claims.
+const DEFAULT: &str = "default";
+/// Libraries whose lines below a warning tell a user nothing.
+const QUIET: [&str; 6] = ["h2", "hickory", "hyper", "mio", "rustls", "tokio"];
+
+/// Every logger of the configuration.
+#[derive(Debug)]
+struct Loggers(Vec<Logger>);
+
+/// One logger.
+#[derive(Debug)]
+struct Logger {
+    level: Level,
+    include: Vec<String>,
+    exclude: Vec<String>,
+    form: Form,
+    output: Output,
+}
+
+#[derive(Debug)]
+enum Output {
+    Stderr,
+    Stdout,
+    File(Mutex<File>),
+}
+
+/// Starts logging for the whole process, once. `coloured` is for lines that people read on standard error.
+///
+/// # Errors
+///
+/// A log file that cannot be opened, with its path.
+pub(crate) fn start(logging: Option<&Logging>, coloured: bool) -> anyhow::Result<()> {
+    let loggers = Loggers::new(logging, coloured)?;
+    let subscriber = Registry::default().with(loggers);
+    tracing::subscriber::set_global_default(subscriber).map_err(|_| anyhow!("logging was started already"))
+}
+
+/// Starts logging of warnings and errors alone, to standard error.
+pub(crate) fn start_quiet(coloured: bool) -> anyhow::Result<()> {
+    let log = Log {
+        level: Some(LogLevel::Warn),
+        ..Log::default()
+    };
+    let logs = [(DEFAULT.to_owned(), log)].into();
+    start(Some(&Logging { logs }), coloured)
+}
+
+// === impl Loggers ===
+
+impl Loggers {
+    fn new(logging: Option<&Logging>, coloured: bool) -> anyhow::Result<Self> {
+        let mut logs = logging.map(|logging| logging.logs.clone()).unwrap_or_default();
+        logs.entry(DEFAULT.to_owned()).or_default();
+        let opened = logs.iter().map(|(name, log)| {
+            Logger::new(log, coloured).with_context(|| format!("cannot start the log {name}"))
+        });
+        let loggers = opened.collect::<anyhow::Result<Vec<_>>>()?;
+        Ok(Self(loggers.into_iter().flatten().collect()))
+    }
+
+    fn most_verbose(&self) -> Option<Level> {
+        self.0.iter().map(|logger| logger.level).max()
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Loggers {
+    fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
+        let quiet = QUIET.iter().any(|library| metadata.target().starts_with(library));
+        let limit = if quiet { Some(Level::WARN) } else { None };
+        limit.is_none_or(|limit| *metadata.level() <= limit)
+            && self
+                .most_verbose()
+                .is_some_and(|level| *metadata.level() <= level)
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Some(
+            self.most_verbose()
+                .map_or(LevelFilter::OFF, LevelFilter::from_level),
+        )
+    }
+
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a line of a log carries the time of the wall clock"
+        )]
+        let line = Line::new(event, SystemTime::now());
+        for logger in &self.0 {
+            if logger.takes(&line) {
+                logger.write(line.in_form(logger.form).as_bytes());
+            }
+        }
+    }
+}
+
+// === impl Logger ===
+
+impl Logger {
+    /// `None` for a logger whose lines go nowhere.
+    fn new(log: &Log, coloured: bool) -> anyhow::Result<Option<Self>> {
+        let (output, terminal) = match log.writer.as_ref().unwrap_or(&LogWriter::Stderr {}) {
+            LogWriter::Stderr {} => (Output::Stderr, io::stderr().is_terminal()),
+            LogWriter::Stdout {} => (Output::Stdout, io::stdout().is_terminal()),
+            LogWriter::File { filename } => (Output::File(Mutex::new(open(filename)?)), false),
+            LogWriter::Discard {} => return Ok(None),
+            other => return Err(anyhow!("this version cannot write to {other:?}")),
+        };
+        let for_people = Form::Console {
+            coloured: coloured && terminal && matches!(output, Output::Stderr),
+        };
+        let form = match log.encoder {
+            Some(LogEncoder::Json {}) => Form::Json,
+            None if !terminal => Form::Json,
+            _ => for_people,
+        };
+        let level = level(log.level.unwrap_or(LogLevel::Info));
+        let (include, exclude) = (log.include.clone(), log.exclude.clone());
+        Ok(Some(Self {
+            level,
+            include,
+            exclude,
+            form,
+            output,
+        }))
+    }
+
+    fn takes(&self, line: &Line) -> bool {
+        let named = |names: &[String]| names.iter().any(|name| is_below(line.logger(), name));
+        line.level() <= self.level
+            && (self.include.is_empty() || named(&self.include))
+            && !named(&self.exclude)
+    }
+
+    /// A line that cannot be written is lost: there is nowhere left to say so.
+    fn write(&self, line: &[u8]) {
+        let _lost = match &self.output {
+            Output::Stderr => io::stderr().lock().write_all(line),
+            Output::Stdout => io::stdout().lock().write_all(line),
+            Output::File(file) => file
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .write_all(line),
+        };
+    }
+}
+
+/// Whether the logger `name` is `above` or one of those below it in the dotted hierarchy.
+fn is_below(name: &str, above: &str) -> bool {
+    name.strip_prefix(above)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+fn level(level: LogLevel) -> Level {
+    match level {
+        LogLevel::Debug => Level::DEBUG,
+        LogLevel::Warn => Level::WARN,
+        LogLevel::Error => Level::ERROR,
+        _ => Level::INFO,
+    }
+}
+
+/// Opens a log file to append to. What it creates is for the owner alone: logs tell about users.
+fn open(path: &Path) -> anyhow::Result<File> {
+    if let Some(directory) = path
+        .parent()
+        .filter(|directory| !directory.as_os_str().is_empty())
+    {
+        let created = fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(directory);
+        created.with_context(|| format!("cannot create the directory {}", directory.display()))?;
+    }
+    let opened = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(path);
+    opened.with_context(|| format!("cannot open {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests;

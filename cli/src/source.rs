@@ -1,0 +1,181 @@
+//! Where the configuration comes from, how it is written, and what it says.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use caddy_config::{Config, Diagnostic};
+
+use crate::args::{Adapter, ConfigArgs};
+use crate::exit::{self, Failure};
+use crate::settings::Environment;
+
+/// The file that is read when none is named.
+const DEFAULT_FILE: &str = "Caddyfile";
+
+/// What is said when there is nothing to run.
+const HOW_TO_START: &str = "\
+error: no configuration: this directory has no file named Caddyfile
+
+Ways to start:
+  doorway demo                          see it at work, nothing to set up
+  doorway run --config FILE             run a configuration from elsewhere
+  doorway run                           run the Caddyfile of this directory, for example
+
+    :8080 {
+        reverse_proxy 127.0.0.1:3000
+    }";
+
+/// A configuration that was read and understood.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) config: Config,
+    /// What works, but perhaps not as meant.
+    pub(crate) warnings: Vec<Diagnostic>,
+}
+
+/// A configuration's text.
+#[derive(Debug)]
+struct Source {
+    /// Its name in messages.
+    name: String,
+    text: String,
+    adapter: Adapter,
+}
+
+/// Reads and checks the configuration that `args` ask for.
+///
+/// # Errors
+///
+/// A file that cannot be read, or all that is wrong with the text.
+pub(crate) fn load(args: &ConfigArgs, environment: &Environment) -> Result<Loaded, Failure> {
+    let source = Source::read(args)?;
+    parse(&source.name, &source.text, source.adapter, &|name| {
+        environment.get(name).map(str::to_owned)
+    })
+}
+
+/// Checks a configuration's text. `variable` gives the environment that a Caddyfile may refer to.
+pub(crate) fn parse(
+    name: &str,
+    text: &str,
+    adapter: Adapter,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<Loaded, Failure> {
+    let parsed = match adapter {
+        Adapter::Caddyfile => caddy_config::from_caddyfile(name, text, variable),
+        Adapter::Json => caddy_config::from_json(name, text),
+    };
+    let parsed = parsed.map_err(|diagnostics| Failure::Report(diagnostics.to_string()))?;
+    Ok(Loaded {
+        config: parsed.config,
+        warnings: parsed.warnings,
+    })
+}
+
+// === impl Loaded ===
+
+impl Loaded {
+    /// Prints the warnings to standard error, for commands that print and end.
+    pub(crate) fn say_warnings(&self) {
+        for warning in &self.warnings {
+            exit::say(&warning.to_string());
+        }
+    }
+}
+
+// === impl Source ===
+
+impl Source {
+    fn read(args: &ConfigArgs) -> Result<Self, Failure> {
+        let path = match &args.config {
+            Some(path) => path.clone(),
+            None if Path::new(DEFAULT_FILE).is_file() => PathBuf::from(DEFAULT_FILE),
+            None => return Err(Failure::Report(HOW_TO_START.to_owned())),
+        };
+        let (name, text) = if path == Path::new("-") {
+            let text = io::read_to_string(io::stdin().lock());
+            (
+                "stdin".to_owned(),
+                text.context("cannot read the configuration from standard input")?,
+            )
+        } else {
+            let name = path.display().to_string();
+            let text = fs::read_to_string(&path);
+            (
+                name,
+                text.with_context(|| format!("cannot read the configuration {}", path.display()))?,
+            )
+        };
+        let adapter = args
+            .adapter
+            .or_else(|| by_name(&path))
+            .unwrap_or_else(|| by_text(&text));
+        Ok(Self { name, text, adapter })
+    }
+}
+
+/// The kind that a file's name tells, by Caddy's rules: `Caddyfile`, `Caddyfile.anything` and `anything.caddyfile`
+/// are Caddyfiles, `.json` is JSON whatever stands before it.
+fn by_name(path: &Path) -> Option<Adapter> {
+    let name = path.file_name()?.to_str()?;
+    let extension = Path::new(name)
+        .extension()
+        .and_then(|extension| extension.to_str());
+    match extension {
+        Some("json") => Some(Adapter::Json),
+        Some("caddyfile") => Some(Adapter::Caddyfile),
+        _ if name.starts_with("Caddyfile") => Some(Adapter::Caddyfile),
+        _ => None,
+    }
+}
+
+/// The kind that the first characters tell. A JSON object begins with a brace and a quoted name, or with both
+/// braces; a Caddyfile's global options begin with a bare word behind the brace.
+fn by_text(text: &str) -> Adapter {
+    let object = text.trim_start().strip_prefix('{').map(str::trim_start);
+    if object.is_some_and(|rest| rest.starts_with(['"', '}'])) {
+        Adapter::Json
+    } else {
+        Adapter::Caddyfile
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_tells_the_kind_as_caddy_reads_it() {
+        for (name, kind) in [
+            ("Caddyfile", Some(Adapter::Caddyfile)),
+            ("/etc/doorway/Caddyfile", Some(Adapter::Caddyfile)),
+            ("Caddyfile.dev", Some(Adapter::Caddyfile)),
+            ("doors.caddyfile", Some(Adapter::Caddyfile)),
+            ("Caddyfile.json", Some(Adapter::Json)),
+            ("config.json", Some(Adapter::Json)),
+            ("doorway.conf", None),
+            ("-", None),
+            ("..", None),
+        ] {
+            assert_eq!(by_name(Path::new(name)), kind, "{name}");
+        }
+    }
+
+    #[test]
+    fn without_a_telling_name_the_text_tells() {
+        for json in ["{}", " { } ", "{\"apps\":{}}", "\n{\n  \"admin\": {}}"] {
+            assert_eq!(by_text(json), Adapter::Json, "{json}");
+        }
+        for caddyfile in [
+            "",
+            ":80",
+            "{\n\tdebug\n}",
+            "{$SITE} {\n}",
+            "example.com {\n\t\"respond\" 200\n}",
+        ] {
+            assert_eq!(by_text(caddyfile), Adapter::Caddyfile, "{caddyfile}");
+        }
+    }
+}

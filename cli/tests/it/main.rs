@@ -1,0 +1,15 @@
+//! The `doorway` binary as its users meet it: exit codes, what it prints, signals, the demo.
+
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may stop where it finds a fault"
+)]
+
+mod adapt;
+mod command_line;
+mod demo;
+mod examples;
+mod run;
+mod support;
+mod token;
