@@ -1,11 +1,11 @@
 //! Where the configuration comes from, how it is written, and what it says.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use caddy_config::{Config, Diagnostic};
+use caddy_config::{Config, Diagnostic, Diagnostics};
 
 use crate::args::{Adapter, ConfigArgs};
 use crate::exit::{self, Failure};
@@ -64,14 +64,21 @@ pub(crate) fn parse(
     variable: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Loaded, Failure> {
     let parsed = match adapter {
-        Adapter::Caddyfile => caddy_config::from_caddyfile(name, text, variable),
-        Adapter::Json => caddy_config::from_json(name, text),
+        Adapter::Caddyfile => caddy_config::from_caddyfile(name, text, variable).map(|adapted| Loaded {
+            config: adapted.config,
+            warnings: adapted.warnings,
+        }),
+        Adapter::Json => caddy_config::from_json(name, text).map(|config| Loaded {
+            config,
+            warnings: Vec::new(),
+        }),
     };
-    let parsed = parsed.map_err(|diagnostics| Failure::Report(diagnostics.to_string()))?;
-    Ok(Loaded {
-        config: parsed.config,
-        warnings: parsed.warnings,
-    })
+    parsed.map_err(report)
+}
+
+/// Findings say everything themselves.
+fn report(diagnostics: Diagnostics) -> Failure {
+    Failure::Report(diagnostics.to_string())
 }
 
 // === impl Loaded ===
@@ -94,20 +101,19 @@ impl Source {
             None if Path::new(DEFAULT_FILE).is_file() => PathBuf::from(DEFAULT_FILE),
             None => return Err(Failure::Report(HOW_TO_START.to_owned())),
         };
-        let (name, text) = if path == Path::new("-") {
-            let text = io::read_to_string(io::stdin().lock());
-            (
-                "stdin".to_owned(),
-                text.context("cannot read the configuration from standard input")?,
-            )
+        let (name, bytes) = if path == Path::new("-") {
+            let mut bytes = Vec::new();
+            let read = io::stdin().lock().read_to_end(&mut bytes);
+            read.context("cannot read the configuration from standard input")?;
+            ("stdin".to_owned(), bytes)
         } else {
             let name = path.display().to_string();
-            let text = fs::read_to_string(&path);
-            (
-                name,
-                text.with_context(|| format!("cannot read the configuration {}", path.display()))?,
-            )
+            let bytes = fs::read(&path).with_context(|| format!("cannot read the configuration {name}"))?;
+            (name, bytes)
         };
+        let text = caddy_config::text_from_bytes(&name, &bytes)
+            .map_err(report)?
+            .to_owned();
         let adapter = args
             .adapter
             .or_else(|| by_name(&path))
