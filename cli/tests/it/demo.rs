@@ -131,7 +131,7 @@ fn a_session_keeps_counting_through_a_roll_out_and_its_end_stops_the_old_pod() {
 }
 
 #[test]
-fn the_proxy_of_the_demo_answers_to_nobody_elses_name() {
+fn without_token_and_cookie_of_a_session_nothing_can_be_rolled_out() {
     let (running, client, _directory) = start();
     let page = Page::load(client.clone(), "/");
     let garbage = client.ask("POST", "/~/garbage/h/x/2");
