@@ -119,12 +119,12 @@ mod tests {
 
     #[test]
     fn the_data_directory_follows_the_xdg_rules() {
-        let both = Environment::from([("XDG_DATA_HOME", "/data"), ("HOME", "/home/me")]);
+        let both = Environment::from([("XDG_DATA_HOME", "/data"), ("HOME", "/people/me")]);
         assert_eq!(both.data_dir(), Some(PathBuf::from("/data/doorway")));
-        let relative = Environment::from([("XDG_DATA_HOME", "data"), ("HOME", "/home/me")]);
+        let relative = Environment::from([("XDG_DATA_HOME", "data"), ("HOME", "/people/me")]);
         assert_eq!(
             relative.data_dir(),
-            Some(PathBuf::from("/home/me/.local/share/doorway"))
+            Some(PathBuf::from("/people/me/.local/share/doorway"))
         );
         assert_eq!(Environment::default().data_dir(), None);
     }
