@@ -1,7 +1,7 @@
 //! `doorway demo`: Doors-like pods in this process, and the configuration of a proxy in front of them.
 //!
 //! The pods listen on 127.0.0.2, 127.0.0.3 and so on. One of them is fresh: a DNS server in this process gives its
-//! address for the pods' name. A roll-out moves the name to the next pod and lets the old one drain. The proxy is
+//! address for the pods' name. A rollout moves the name to the next pod and lets the old one drain. The proxy is
 //! an ordinary one: it knows the name, the DNS server, the network of the pods and the secret, and nothing else.
 
 mod app;

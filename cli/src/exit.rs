@@ -4,6 +4,9 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use caddy_config::Diagnostics;
+use proxy_core::BuildErrors;
+
 use crate::output;
 
 /// What every command returns.
@@ -69,6 +72,19 @@ impl fmt::Display for Failure {
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         Self::Error(error)
+    }
+}
+
+/// The findings say everything themselves.
+impl From<Diagnostics> for Failure {
+    fn from(diagnostics: Diagnostics) -> Self {
+        Self::Report(diagnostics.to_string())
+    }
+}
+
+impl From<BuildErrors> for Failure {
+    fn from(errors: BuildErrors) -> Self {
+        Self::Report(errors.to_string())
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Without any configuration: lines of level info and above, to standard error, for people on a terminal and as
 //! JSON elsewhere, with the field names of Caddy (`level`, `ts`, `logger`, `msg`).
+//!
+//! Access logs are not made of these lines: the proxy writes them itself, each to its own logger.
 
 mod line;
 
@@ -23,6 +25,8 @@ use self::line::{Form, Line};
 
 /// The logger that takes every line that no other one claims.
 const DEFAULT: &str = "default";
+/// Loggers below this name take access logs, which the proxy writes itself.
+const ACCESS: &str = "http.log.access";
 /// Libraries whose lines below a warning tell a user nothing.
 const QUIET: [&str; 6] = ["h2", "hickory", "hyper", "mio", "rustls", "tokio"];
 
@@ -74,9 +78,12 @@ impl Loggers {
     fn new(logging: Option<&Logging>, coloured: bool) -> anyhow::Result<Self> {
         let mut logs = logging.map(|logging| logging.logs.clone()).unwrap_or_default();
         logs.entry(DEFAULT.to_owned()).or_default();
-        let opened = logs.iter().map(|(name, log)| {
-            Logger::new(log, coloured).with_context(|| format!("cannot start the log {name}"))
-        });
+        let opened = logs
+            .iter()
+            .filter(|(_, log)| !only_access(log))
+            .map(|(name, log)| {
+                Logger::new(log, coloured).with_context(|| format!("cannot start the log {name}"))
+            });
         let loggers = opened.collect::<anyhow::Result<Vec<_>>>()?;
         Ok(Self(loggers.into_iter().flatten().collect()))
     }
@@ -166,6 +173,11 @@ impl Logger {
                 .write_all(line),
         };
     }
+}
+
+/// Whether a logger takes access logs and nothing else.
+fn only_access(log: &Log) -> bool {
+    !log.include.is_empty() && log.include.iter().all(|name| is_below(name, ACCESS))
 }
 
 /// Whether the logger `name` is `above` or one of those below it in the dotted hierarchy.

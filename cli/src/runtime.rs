@@ -51,8 +51,9 @@ pub(crate) async fn until_stopped<T>(
     }
 }
 
-/// Logs what the end of the proxy left behind.
-pub(crate) fn log_report(report: &Report) {
+/// Logs what the end of the proxy left behind. Requests that the grace period cut are no failure; a worker that
+/// ended by itself is one.
+pub(crate) fn conclude(report: Report) -> Outcome {
     if report.drained {
         info!("stopped, nothing was left");
     } else {
@@ -62,4 +63,11 @@ pub(crate) fn log_report(report: &Report) {
             requests_left, "stopped at the end of the grace period, the rest was cut"
         );
     }
+    if report.workers_failed > 0 {
+        return Err(Failure::Error(anyhow!(
+            "{} workers of the proxy had failed",
+            report.workers_failed
+        )));
+    }
+    Ok(())
 }

@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use caddy_config::{Config, Diagnostic, Diagnostics};
+use caddy_config::{Config, Diagnostic};
 
 use crate::args::{Adapter, ConfigArgs};
 use crate::exit::{self, Failure};
@@ -73,12 +73,7 @@ pub(crate) fn parse(
             warnings: Vec::new(),
         }),
     };
-    parsed.map_err(report)
-}
-
-/// Findings say everything themselves.
-fn report(diagnostics: Diagnostics) -> Failure {
-    Failure::Report(diagnostics.to_string())
+    Ok(parsed?)
 }
 
 // === impl Loaded ===
@@ -111,9 +106,7 @@ impl Source {
             let bytes = fs::read(&path).with_context(|| format!("cannot read the configuration {name}"))?;
             (name, bytes)
         };
-        let text = caddy_config::text_from_bytes(&name, &bytes)
-            .map_err(report)?
-            .to_owned();
+        let text = caddy_config::text_from_bytes(&name, &bytes)?.to_owned();
         let adapter = args
             .adapter
             .or_else(|| by_name(&path))

@@ -28,8 +28,7 @@ pub(crate) fn demo(args: &DemoArgs, environment: &Environment) -> Outcome {
         let mut signals = Signals::listen()?;
         let demo = Demo::start(args.port).await?;
         let config = configuration(&demo)?.config;
-        let built = Proxy::build(&config, environment.proxy_options(workers));
-        let proxy = built.map_err(|errors| Failure::Report(errors.to_string()))?;
+        let proxy = Proxy::build(&config, &environment.proxy_options(workers))?;
         output::print(&greeting(demo.address()))?;
         let stop = CancellationToken::new();
         let running = async {
@@ -40,7 +39,7 @@ pub(crate) fn demo(args: &DemoArgs, environment: &Environment) -> Outcome {
             };
             tokio::join!(proxy_ends, demo.run(stop.clone())).0
         };
-        runtime::until_stopped(running, &stop, &mut signals).await?;
+        runtime::conclude(runtime::until_stopped(running, &stop, &mut signals).await?)?;
         exit::say("The demo has ended.");
         Ok(())
     })

@@ -3,10 +3,10 @@
 use caddy_config::Diagnostic;
 use proxy_core::Proxy;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::warn;
 
 use crate::args::RunArgs;
-use crate::exit::{Failure, Outcome};
+use crate::exit::Outcome;
 use crate::settings::Environment;
 use crate::signals::Signals;
 use crate::{logging, output, runtime, source};
@@ -22,19 +22,11 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Outcome {
     loaded.warnings.iter().for_each(log_warning);
     runtime::block_on(async {
         let mut signals = Signals::listen()?;
-        let built = Proxy::build(&loaded.config, environment.proxy_options(workers));
-        let proxy = built.map_err(|errors| Failure::Report(errors.to_string()))?;
-        for warning in proxy.warnings() {
-            warn!("{warning}");
-        }
-        for address in proxy.addresses() {
-            info!(%address, "listening");
-        }
+        let proxy = Proxy::build(&loaded.config, &environment.proxy_options(workers))?;
         let stop = CancellationToken::new();
         let running = proxy.run(stop.clone());
         let report = runtime::until_stopped(running, &stop, &mut signals).await?;
-        runtime::log_report(&report);
-        Ok(())
+        runtime::conclude(report)
     })
 }
 

@@ -3,7 +3,7 @@
 use proxy_core::Proxy;
 
 use crate::args::ValidateArgs;
-use crate::exit::{self, Failure, Outcome};
+use crate::exit::{self, Outcome};
 use crate::settings::Environment;
 use crate::{output, source};
 
@@ -11,9 +11,6 @@ use crate::{output, source};
 pub(crate) fn validate(args: &ValidateArgs, environment: &Environment) -> Outcome {
     let loaded = source::load(&args.config, environment)?;
     loaded.say_warnings();
-    let options = environment.proxy_options(1);
-    let checked = Proxy::check(&loaded.config, &options);
-    let warnings = checked.map_err(|errors| Failure::Report(errors.to_string()))?;
-    exit::say_all(warnings);
+    exit::say_all(Proxy::check(&loaded.config, &environment.proxy_options(1))?);
     output::print_line("Valid configuration")
 }

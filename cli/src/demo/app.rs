@@ -220,7 +220,7 @@ impl Hook {
 
 fn why(refused: RollOutRefused) -> &'static str {
     match refused {
-        RollOutRefused::UnderWay => "A roll-out is under way. Wait until the old pod drains.",
+        RollOutRefused::UnderWay => "A rollout is under way. Wait until the old pod drains.",
         RollOutRefused::NoPodReady => {
             "No new pod is ready: each address has a pod with live sessions. Close a tab of a draining pod."
         }

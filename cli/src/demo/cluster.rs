@@ -1,4 +1,4 @@
-//! The state of the demo: pods, their live sessions, and the roll-out under way. Pure: time comes as an argument.
+//! The state of the demo: pods, their live sessions, and the rollout under way. Pure: time comes as an argument.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
@@ -10,7 +10,7 @@ use super::ids::Id;
 
 /// The first pod's address; the others follow it.
 pub(super) const FIRST_POD: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
-/// The second pod's address, where the first roll-out leads.
+/// The second pod's address, where the first rollout leads.
 pub(super) const SECOND_POD: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 3);
 /// How many addresses the pods use in turn: 127.0.0.2 to 127.0.0.9.
 pub(super) const POD_ADDRESSES: u8 = 8;
@@ -24,7 +24,7 @@ const CONNECT_GRACE: Duration = Duration::from_secs(10);
 const STREAM_GRACE: Duration = Duration::from_secs(3);
 /// A tab in the background holds no stream; it is given up after this time.
 const HIDDEN_GRACE: Duration = Duration::from_secs(40 * 60);
-/// A roll-out drains the old pod once the proxy has asked for the name again, or after this time.
+/// A rollout drains the old pod once the proxy has asked for the name again, or after this time.
 const HANDOVER_LIMIT: Duration = Duration::from_secs(10);
 
 /// All pods of the demo.
@@ -50,7 +50,7 @@ pub(super) struct Pod {
 /// Where a pod is in its life.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Phase {
-    /// Started, waiting for the next roll-out.
+    /// Started, waiting for the next rollout.
     Ready,
     /// The name resolves to it: new sessions land here.
     Fresh,
@@ -93,11 +93,11 @@ struct Handover {
 pub(super) struct Chores {
     /// Pods that have ended and must stop listening.
     pub(super) stop: Vec<Ipv4Addr>,
-    /// Where to start the pod of the next roll-out.
+    /// Where to start the pod of the next rollout.
     pub(super) start: Option<Ipv4Addr>,
 }
 
-/// Why a roll-out was refused.
+/// Why a rollout was refused.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum RollOutRefused {
     /// The one before is not done yet.
@@ -155,12 +155,12 @@ impl Cluster {
         self.history.iter()
     }
 
-    /// Whether a roll-out has begun and the old pod is not draining yet.
+    /// Whether a rollout has begun and the old pod is not draining yet.
     pub(super) fn rolling(&self) -> bool {
         self.handover.is_some()
     }
 
-    /// A pod listens at `address` and waits for the next roll-out.
+    /// A pod listens at `address` and waits for the next rollout.
     pub(super) fn add_pod(&mut self, address: Ipv4Addr, token: String) {
         let pod = Pod {
             token,
@@ -226,7 +226,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Begins a roll-out: the name resolves to the waiting pod from now on. Later ticks drain the old one.
+    /// Begins a rollout: the name resolves to the waiting pod from now on. Later ticks drain the old one.
     pub(super) fn roll_out(&mut self, now: Instant) -> Result<(), RollOutRefused> {
         if self.handover.is_some() {
             return Err(RollOutRefused::UnderWay);
@@ -244,7 +244,7 @@ impl Cluster {
             deadline: now + HANDOVER_LIMIT,
             noticed: false,
         });
-        self.note(now, format!("roll-out: the name resolves to {to} from now on"));
+        self.note(now, format!("rollout: the name resolves to {to} from now on"));
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! A DNS server with one name, whose address moves to the fresh pod at every roll-out.
+//! A DNS server with one name, whose address moves to the fresh pod at every rollout.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;

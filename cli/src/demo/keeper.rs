@@ -80,7 +80,7 @@ impl Keeper {
         }
     }
 
-    /// Starts the pod of the next roll-out.
+    /// Starts the pod of the next rollout.
     async fn prepare(&mut self, address: Ipv4Addr, now: Instant) {
         match self.start(address).await {
             Ok(()) => {

@@ -94,27 +94,27 @@ fn a_line_for_people_cannot_be_forged_by_what_strangers_send() {
 #[test]
 fn a_logger_takes_the_names_it_includes_and_leaves_those_it_excludes() {
     let directory = Directory::new("names");
-    let (access, rest) = (directory.0.join("access.log"), directory.0.join("rest.log"));
-    let name = "http.log.access.log0".to_owned();
-    let only_access = Log {
+    let (errors, rest) = (directory.0.join("errors.log"), directory.0.join("rest.log"));
+    let name = "http.log.error.log0".to_owned();
+    let only_errors = Log {
         include: vec![name.clone()],
-        ..to_file(&access)
+        ..to_file(&errors)
     };
     let others = Log {
         exclude: vec![name.clone()],
         ..to_file(&rest)
     };
-    let logs = [("log0", only_access), (DEFAULT, others)];
+    let logs = [("log0", only_errors), (DEFAULT, others)];
     let work = || {
-        info!(target: "http.log.access", logger = %name, "handled request");
-        info!(target: "http.log.access", logger = "http.log.access.log01", "another site");
+        info!(target: "http.log.error", logger = %name, "bad gateway");
+        info!(target: "http.log.error", logger = "http.log.error.log01", "another site");
         info!("started");
     };
 
-    assert_eq!(lines_of(&logs, &access, work).len(), 1);
+    assert_eq!(lines_of(&logs, &errors, work).len(), 1);
     let rest = fs::read_to_string(rest).unwrap();
     assert!(
-        rest.contains("another site") && rest.contains("started") && !rest.contains("handled"),
+        rest.contains("another site") && rest.contains("started") && !rest.contains("bad gateway"),
         "{rest}"
     );
 }
@@ -166,4 +166,25 @@ fn log_files_are_for_their_owner_alone() {
     lines_of(&[(DEFAULT, to_file(&file))], &file, || ());
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o077;
     assert_eq!((mode(&file), mode(file.parent().unwrap())), (0, 0));
+}
+
+#[test]
+fn an_access_log_is_left_to_the_proxy() {
+    let directory = Directory::new("access");
+    let file = directory.0.join("access.log");
+    let log = Log {
+        include: vec!["http.log.access.log0".to_owned()],
+        level: Some(LogLevel::Debug),
+        ..to_file(&file)
+    };
+    let logging = Logging {
+        logs: [("log0".to_owned(), log)].into(),
+    };
+    let loggers = Loggers::new(Some(&logging), false).unwrap();
+    assert_eq!(
+        loggers.most_verbose(),
+        Some(Level::INFO),
+        "the default logger alone"
+    );
+    assert!(!file.exists());
 }

@@ -1,4 +1,4 @@
-//! The life of pods and sessions through roll-outs, on a clock that the tests own.
+//! The life of pods and sessions through rollouts, on a clock that the tests own.
 
 use super::*;
 
