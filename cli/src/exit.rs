@@ -82,9 +82,15 @@ impl From<Diagnostics> for Failure {
     }
 }
 
+/// One line for each error.
 impl From<BuildErrors> for Failure {
     fn from(errors: BuildErrors) -> Self {
-        Self::Report(errors.to_string())
+        let lines: Vec<String> = errors
+            .to_string()
+            .lines()
+            .map(|line| format!("error: {line}"))
+            .collect();
+        Self::Report(lines.join("\n"))
     }
 }
 
