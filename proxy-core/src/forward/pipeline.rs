@@ -25,7 +25,7 @@ use crate::http::upgrade::{self, Wanted};
 use crate::http::{limit, reply};
 use crate::request::Context;
 use crate::routing::walk::{Step, Walk};
-use crate::upstream::cluster::{Cluster, Source, Upstream};
+use crate::upstream::cluster::{Cluster, Source};
 
 /// Answers the requests of one server, on one worker.
 ///
@@ -217,36 +217,22 @@ impl<'a> Exchange<'a> {
     }
 
     fn target(&self, cluster: &'a Cluster, walk: &Walk<'a>, method: &Method) -> Option<Target<'a>> {
-        let anywhere = |list: &'a [Upstream]| {
-            let first = self.worker.choose(list.len());
-            Target::Upstreams {
-                list,
-                first,
-                others: list.len(),
-            }
-        };
         if let Source::Fixed(list) = &cluster.source {
-            return Some(anywhere(list));
+            let first = self.worker.choose(list.len());
+            return Some(Target::Upstreams { list, first, others: list.len() });
         }
         let (doors, decision) = walk.doors()?;
         let list = cluster.source.doors(doors.id)?;
-        Some(match decision {
-            Decision::Pod { addr, .. } => Target::Pod {
-                address: addr,
-                dead_status: doors.dead_pod_status,
-            },
-            Decision::Server(first) => {
-                // Only a page may move to another server; anything else belongs to the one it is pinned to.
-                let moves = matches!(*method, Method::GET | Method::HEAD);
-                Target::Upstreams {
-                    list,
-                    first,
-                    others: if moves { list.len() } else { 0 },
-                }
+        let first = match decision {
+            Decision::Pod { addr, .. } => {
+                return Some(Target::Pod { address: addr, dead_status: doors.dead_pod_status });
             }
-            Decision::Any => anywhere(list),
+            Decision::Server(pinned) => pinned,
+            Decision::Any => self.worker.choose(list.len()),
             Decision::Gone(_) => return None,
-        })
+        };
+        let others = doors.router.alternatives(decision, method.as_str()).count();
+        Some(Target::Upstreams { list, first, others })
     }
 
     /// Counts and logs a failure, and gives the answer to it.
