@@ -51,7 +51,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let env = |name: &str| (name == "SECRET").then(|| SECRET.to_owned());
     let config = caddy_config::from_caddyfile("Caddyfile", CADDYFILE, &env)?.config;
     // The proxy does not listen by itself here; it only needs to run for DNS and for idle connections.
-    let proxy = Proxy::build(&config, &Options { listen: false, ..Options::default() })?;
+    let proxy = Proxy::build(
+        &config,
+        &Options {
+            listen: false,
+            ..Options::default()
+        },
+    )?;
     let handler = proxy.handler("srv0").ok_or("the Caddyfile has one site")?;
     let stop = CancellationToken::new();
     let running = proxy.run(stop.clone());
@@ -64,7 +70,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let doors = Router::try_new(TokenCipher::new(SECRET)?, None, vec![block])?;
 
-    let app = App { proxy: handler, doors: Arc::new(doors) };
+    let app = App {
+        proxy: handler,
+        doors: Arc::new(doors),
+    };
     let routes = axum::Router::new()
         .route("/hello", get(|| async { "from axum\n" }))
         .route("/whereis/{*path}", get(whereis))
@@ -95,7 +104,12 @@ async fn proxied(
 
 /// Says where a path would go: to which pod, or to which server's fresh deployment.
 async fn whereis(State(app): State<App>, headers: HeaderMap, request: Request) -> String {
-    let path = request.uri().path().strip_prefix("/whereis").unwrap_or_default().to_owned();
+    let path = request
+        .uri()
+        .path()
+        .strip_prefix("/whereis")
+        .unwrap_or_default()
+        .to_owned();
     let cookies = headers.get_all(header::COOKIE).iter().map(|line| line.as_bytes());
     match app.doors.decide(&path, cookies) {
         Decision::Pod { addr, .. } => format!("the pod {addr}\n"),

@@ -60,12 +60,13 @@ impl<F: Into<Failure>> From<F> for Failed {
 
 // === the exchange ===
 
-/// Sends `request` and gives the answer's head as soon as it is there.
+/// Sends `request` and gives the answer's head as soon as it is there. The request is boxed, as it is handed
+/// down through many calls.
 pub(crate) async fn exchange(
     worker: &Worker,
     cluster: &Cluster,
     target: Target<'_>,
-    request: Request<Body>,
+    request: Box<Request<Body>>,
 ) -> Result<Response<Body>, Failed> {
     match target {
         Target::Pod { address, dead_status } => to_pod(worker, cluster, address, dead_status, request).await,
@@ -85,7 +86,7 @@ async fn to_pod(
     cluster: &Cluster,
     address: SocketAddr,
     dead_status: StatusCode,
-    request: Request<Body>,
+    request: Box<Request<Body>>,
 ) -> Result<Response<Body>, Failed> {
     let missed = match send(worker, cluster, &Some(address), request).await {
         Ok(response) => return Ok(response),
@@ -108,7 +109,7 @@ async fn to_any<'v>(
     worker: &Worker,
     cluster: &Cluster,
     turns: impl Iterator<Item = &'v Upstream>,
-    mut request: Request<Body>,
+    mut request: Box<Request<Body>>,
 ) -> Result<Response<Body>, Failed> {
     let mut last = None;
     for upstream in turns {
@@ -136,7 +137,7 @@ async fn to_any<'v>(
             }
             Err(Missed::Unsent(unsent, failure)) => {
                 upstream.connect_failed();
-                request = *unsent;
+                request = unsent;
                 last = Some(Failed {
                     failure,
                     upstream: upstream.to_string(),
@@ -155,7 +156,7 @@ async fn send(
     worker: &Worker,
     cluster: &Cluster,
     addresses: &impl Choices,
-    mut request: Request<Body>,
+    mut request: Box<Request<Body>>,
 ) -> Result<Response<Body>, Missed> {
     for _ in 0..MAX_STALE {
         let Some(kept) = addresses
@@ -187,12 +188,12 @@ async fn send(
     }
     let channel = match open(worker, cluster, addresses).await {
         Ok(channel) => channel,
-        Err(failure) => return Err(Missed::Unsent(Box::new(request), failure)),
+        Err(failure) => return Err(Missed::Unsent(request, failure)),
     };
     over(worker, cluster, channel, request)
         .await
         .map_err(|failed| match failed.unsent {
-            Some(request) => Missed::Unsent(Box::new(request), failed.failure),
+            Some(request) => Missed::Unsent(request, failed.failure),
             None => Missed::Sent(failed.failure),
         })
 }
@@ -201,7 +202,7 @@ async fn over(
     worker: &Worker,
     cluster: &Cluster,
     channel: Channel,
-    request: Request<Body>,
+    request: Box<Request<Body>>,
 ) -> Result<Response<Body>, SendFailure> {
     let answer = channel.send(request, cluster.keep.then_some(&worker.pool));
     let Some(limit) = cluster.head_timeout else {

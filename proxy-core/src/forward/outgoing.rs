@@ -44,7 +44,7 @@ pub(crate) fn prepare(
 }
 
 /// A copy of the request's head, if sending it twice is harmless and it has no body.
-pub(crate) fn replayable(request: &Request<Body>) -> Option<Request<Body>> {
+pub(crate) fn replayable(request: &Request<Body>) -> Option<Box<Request<Body>>> {
     if !SAFE.contains(request.method()) || !request.body().is_end_stream() {
         return None;
     }
@@ -54,7 +54,7 @@ pub(crate) fn replayable(request: &Request<Body>) -> Option<Request<Body>> {
     *copy.version_mut() = request.version();
     *copy.headers_mut() = request.headers().clone();
     *copy.extensions_mut() = request.extensions().clone();
-    Some(copy)
+    Some(Box::new(copy))
 }
 
 /// Checks that the framing of an answer can be trusted, and removes its hop-by-hop fields. hyper lets some

@@ -200,7 +200,7 @@ impl<'a> Exchange<'a> {
             cx.host.as_ref(),
             wanted.as_ref(),
         );
-        let mut request = Request::from_parts(parts, body);
+        let mut request = Box::new(Request::from_parts(parts, body));
         interim::pass_on(&mut request, self.connection, version);
         let mut response = exchange(self.worker, cluster, target, request).await?;
         outgoing::check_response(&mut response, wanted.as_ref())?;
@@ -219,13 +219,20 @@ impl<'a> Exchange<'a> {
     fn target(&self, cluster: &'a Cluster, walk: &Walk<'a>, method: &Method) -> Option<Target<'a>> {
         if let Source::Fixed(list) = &cluster.source {
             let first = self.worker.choose(list.len());
-            return Some(Target::Upstreams { list, first, others: list.len() });
+            return Some(Target::Upstreams {
+                list,
+                first,
+                others: list.len(),
+            });
         }
         let (doors, decision) = walk.doors()?;
         let list = cluster.source.doors(doors.id)?;
         let first = match decision {
             Decision::Pod { addr, .. } => {
-                return Some(Target::Pod { address: addr, dead_status: doors.dead_pod_status });
+                return Some(Target::Pod {
+                    address: addr,
+                    dead_status: doors.dead_pod_status,
+                });
             }
             Decision::Server(pinned) => pinned,
             Decision::Any => self.worker.choose(list.len()),

@@ -54,7 +54,7 @@ pub(crate) struct Http1 {
 #[derive(Debug)]
 pub(crate) struct SendFailure {
     /// The request, if no byte of it was sent.
-    pub(crate) unsent: Option<Request<Body>>,
+    pub(crate) unsent: Option<Box<Request<Body>>>,
     /// The connection had served before and gave no byte back: the upstream had most likely closed it
     /// while idle.
     pub(crate) was_stale: bool,
@@ -125,12 +125,12 @@ impl Channel {
     /// when the body of the answer was read to its end; without one it is closed then.
     pub(crate) async fn send(
         self,
-        request: Request<Body>,
+        request: Box<Request<Body>>,
         pool: Option<&Arc<Pool>>,
     ) -> Result<Response<Body>, SendFailure> {
         match self {
             Self::Http1(channel) => channel.send(request, pool).await,
-            Self::Http2(mut sender) => match sender.try_send_request(request).await {
+            Self::Http2(mut sender) => match sender.try_send_request(*request).await {
                 Ok(response) => Ok(response.map(Body::from)),
                 Err(error) => Err(SendFailure::new(error, false)),
             },
@@ -155,11 +155,11 @@ impl Http1 {
 
     async fn send(
         mut self,
-        request: Request<Body>,
+        request: Box<Request<Body>>,
         pool: Option<&Arc<Pool>>,
     ) -> Result<Response<Body>, SendFailure> {
         let reads = self.reads.load(Ordering::Relaxed);
-        match self.sender.try_send_request(request).await {
+        match self.sender.try_send_request(*request).await {
             Ok(response) => Ok(self.watch(response, pool)),
             Err(error) => {
                 let silent = self.reads.load(Ordering::Relaxed) == reads;
@@ -197,7 +197,7 @@ impl OnEnd for GiveBack {
 impl SendFailure {
     fn new(mut error: hyper::client::conn::TrySendError<Request<Body>>, was_stale: bool) -> Self {
         Self {
-            unsent: error.take_message(),
+            unsent: error.take_message().map(Box::new),
             was_stale,
             failure: failure(error.into_error()),
         }

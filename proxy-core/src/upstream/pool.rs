@@ -192,7 +192,7 @@ mod tests {
                     .await
                     .unwrap();
             };
-            let request = Request::get("/").header("host", "a").body(Body::empty()).unwrap();
+            let request = Box::new(Request::get("/").header("host", "a").body(Body::empty()).unwrap());
             let (response, ()) = tokio::join!(channel.send(request, Some(&self.pool)), answer);
             assert_eq!(read_all(response.unwrap().into_body()).await.unwrap().0, b"ok");
             upstream
