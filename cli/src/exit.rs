@@ -51,11 +51,6 @@ pub(crate) fn say(text: &str) {
     let _unheard = writeln!(io::stderr().lock(), "{}", text.trim_end());
 }
 
-/// Writes each of `messages` to standard error.
-pub(crate) fn say_all(messages: impl IntoIterator<Item: fmt::Display>) {
-    messages.into_iter().for_each(|message| say(&message.to_string()));
-}
-
 // === impl Failure ===
 
 impl fmt::Display for Failure {

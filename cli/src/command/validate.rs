@@ -1,6 +1,6 @@
 //! `doorway validate`: everything that starting would check, without binding a socket.
 
-use proxy_core::Proxy;
+use proxy_core::{Options, Proxy};
 
 use crate::args::ValidateArgs;
 use crate::exit::{self, Outcome};
@@ -11,6 +11,13 @@ use crate::{output, source};
 pub(crate) fn validate(args: &ValidateArgs, environment: &Environment) -> Outcome {
     let loaded = source::load(&args.config, environment)?;
     loaded.say_warnings();
-    exit::say_all(Proxy::check(&loaded.config, &environment.proxy_options(1))?);
+    // Without a data directory, so that a check creates no certificate authority on disk.
+    let options = Options {
+        data_dir: None,
+        ..environment.proxy_options(1)
+    };
+    for warning in Proxy::check(&loaded.config, &options)? {
+        exit::say(&format!("warning: {warning}"));
+    }
     output::print_line("Valid configuration")
 }

@@ -130,3 +130,23 @@ fn a_file_that_is_not_there_is_named() {
     assert_eq!(failed.code, Some(1));
     assert!(failed.stderr.contains("nowhere/Caddyfile"), "{}", failed.stderr);
 }
+
+#[test]
+fn validate_warns_and_leaves_nothing_behind() {
+    let directory = Directory::with(
+        "Caddyfile",
+        "a.example {\n\ttls internal\n\trespond hello\n}\nb.example {\n\trespond hello\n}\n",
+    );
+    let valid = finish(&mut doorway(directory.path(), &["validate"]));
+    assert_eq!(
+        (valid.code, valid.stdout.as_str()),
+        (Some(0), "Valid configuration\n")
+    );
+    assert!(
+        valid.stderr.starts_with("warning: b.example: "),
+        "{}",
+        valid.stderr
+    );
+    let files = directory.path().read_dir().unwrap().count();
+    assert_eq!(files, 1, "only the Caddyfile, no data directory");
+}
