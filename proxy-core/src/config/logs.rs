@@ -1,6 +1,7 @@
 //! Access logs: opened once each, then chosen by host.
 
 use std::collections::{BTreeMap, HashMap};
+use std::io::IsTerminal as _;
 use std::sync::Arc;
 
 use caddy_config as model;
@@ -111,8 +112,18 @@ fn sink(name: &str, log: &model::Log, writer: Arc<LogWriter>) -> Sink {
         } else {
             name.to_owned()
         },
-        json: !matches!(log.encoder, Some(model::LogEncoder::Console {})),
+        json: is_json(log),
         only_errors: matches!(log.level, Some(model::LogLevel::Warn | model::LogLevel::Error)),
         writer,
+    }
+}
+
+/// As Caddy: readable on a terminal, else JSON, unless the configuration says otherwise.
+fn is_json(log: &model::Log) -> bool {
+    match (&log.encoder, &log.writer) {
+        (Some(model::LogEncoder::Console {}), _) => false,
+        (None, None | Some(model::LogWriter::Stderr {})) => !std::io::stderr().is_terminal(),
+        (None, Some(model::LogWriter::Stdout {})) => !std::io::stdout().is_terminal(),
+        _ => true,
     }
 }

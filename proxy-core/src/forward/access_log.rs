@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,7 +53,8 @@ pub(crate) struct Access {
     status: u16,
     size: u64,
     response_headers: Value,
-    failure: Option<(Reason, String)>,
+    upstream: String,
+    failure: Option<Reason>,
 }
 
 struct Metered {
@@ -123,6 +125,7 @@ impl Access {
             status: 499,
             size: 0,
             response_headers: Value::Null,
+            upstream: String::new(),
             failure: None,
         })
     }
@@ -142,13 +145,18 @@ impl Access {
     pub(crate) fn finish(
         mut self,
         response: Response<Body>,
+        upstream: Option<SocketAddr>,
         failed: Option<&Failed>,
         counters: &Arc<Counters>,
     ) -> Response<Body> {
         self.status = response.status().as_u16();
         self.response_headers = fields(response.headers());
         self.counters = Some(Arc::clone(counters));
-        self.failure = failed.map(|failed| (failed.failure.reason, failed.upstream.clone()));
+        self.upstream = upstream.map(|address| address.to_string()).unwrap_or_default();
+        if let Some(Failed { failure, upstream }) = failed {
+            self.upstream.clone_from(upstream);
+            self.failure = Some(failure.reason);
+        }
         if response.body().is_end_stream() {
             return response;
         }
@@ -180,11 +188,13 @@ impl Access {
             "status": self.status,
             "resp_headers": self.response_headers,
         });
-        if let (Some((reason, upstream)), Some(line)) = (&self.failure, line.as_object_mut()) {
-            line.insert("side".into(), reason.side().as_str().into());
-            line.insert("reason".into(), reason.as_str().into());
-            if !upstream.is_empty() {
-                line.insert("upstream".into(), upstream.as_str().into());
+        if let Some(line) = line.as_object_mut() {
+            if !self.upstream.is_empty() {
+                line.insert("upstream".into(), self.upstream.as_str().into());
+            }
+            if let Some(reason) = self.failure {
+                line.insert("side".into(), reason.side().as_str().into());
+                line.insert("reason".into(), reason.as_str().into());
             }
         }
         if sink.json {
@@ -198,7 +208,7 @@ impl Access {
 impl Drop for Access {
     fn drop(&mut self) {
         if self.status == 499 && self.failure.is_none() {
-            self.failure = Some((Reason::ClientGone, String::new()));
+            self.failure = Some(Reason::ClientGone);
         }
         for sink in &self.sinks {
             if sink.only_errors && self.status < 500 {
@@ -256,7 +266,7 @@ impl HttpBody for Logged {
             Some(Ok(frame)) => self.access.size += frame.data_ref().map_or(0, |data| data.len() as u64),
             Some(Err(_)) => {
                 self.ended = true;
-                self.access.failure.get_or_insert((Reason::Closed, String::new()));
+                self.access.failure.get_or_insert(Reason::Closed);
             }
             None => self.ended = true,
         }
@@ -276,9 +286,7 @@ impl HttpBody for Logged {
 impl Drop for Logged {
     fn drop(&mut self) {
         if !self.ended {
-            self.access
-                .failure
-                .get_or_insert((Reason::ClientGone, String::new()));
+            self.access.failure.get_or_insert(Reason::ClientGone);
         }
     }
 }

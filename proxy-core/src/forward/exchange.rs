@@ -60,6 +60,9 @@ impl<F: Into<Failure>> From<F> for Failed {
 
 // === the exchange ===
 
+/// An answer's head, and the address that gave it.
+pub(crate) type Answered = (Response<Body>, SocketAddr);
+
 /// Sends `request` and gives the answer's head as soon as it is there. The request is boxed, as it is handed
 /// down through many calls.
 pub(crate) async fn exchange(
@@ -67,7 +70,7 @@ pub(crate) async fn exchange(
     cluster: &Cluster,
     target: Target<'_>,
     request: Box<Request<Body>>,
-) -> Result<Response<Body>, Failed> {
+) -> Result<Answered, Failed> {
     match target {
         Target::Pod { address, dead_status } => to_pod(worker, cluster, address, dead_status, request).await,
         Target::Upstreams { list, first, others } => {
@@ -87,9 +90,9 @@ async fn to_pod(
     address: SocketAddr,
     dead_status: StatusCode,
     request: Box<Request<Body>>,
-) -> Result<Response<Body>, Failed> {
+) -> Result<Answered, Failed> {
     let missed = match send(worker, cluster, &Some(address), request).await {
-        Ok(response) => return Ok(response),
+        Ok(answered) => return Ok(answered),
         Err(missed) => missed,
     };
     let failure = match missed {
@@ -110,7 +113,7 @@ async fn to_any<'v>(
     cluster: &Cluster,
     turns: impl Iterator<Item = &'v Upstream>,
     mut request: Box<Request<Body>>,
-) -> Result<Response<Body>, Failed> {
+) -> Result<Answered, Failed> {
     let mut last = None;
     for upstream in turns {
         if last.is_some() {
@@ -128,7 +131,7 @@ async fn to_any<'v>(
             }
         };
         match send(worker, cluster, &addresses, request).await {
-            Ok(response) => return Ok(response),
+            Ok(answered) => return Ok(answered),
             Err(Missed::Sent(failure)) => {
                 return Err(Failed {
                     failure,
@@ -157,17 +160,17 @@ async fn send(
     cluster: &Cluster,
     addresses: &impl Choices,
     mut request: Box<Request<Body>>,
-) -> Result<Response<Body>, Missed> {
+) -> Result<Answered, Missed> {
     for _ in 0..MAX_STALE {
-        let Some(kept) = addresses
-            .first()
-            .and_then(|first| worker.pool.take(first, cluster.protocol))
-        else {
+        let Some(address) = addresses.first() else {
+            break;
+        };
+        let Some(kept) = worker.pool.take(address, cluster.protocol) else {
             break;
         };
         let copy = outgoing::replayable(&request);
         match over(worker, cluster, kept, request).await {
-            Ok(response) => return Ok(response),
+            Ok(response) => return Ok((response, address)),
             Err(SendFailure {
                 unsent: Some(unsent), ..
             }) => request = unsent,
@@ -186,16 +189,19 @@ async fn send(
             Err(SendFailure { failure, .. }) => return Err(Missed::Sent(failure)),
         }
     }
-    let channel = match open(worker, cluster, addresses).await {
-        Ok(channel) => channel,
+    let (channel, address) = match open(worker, cluster, addresses).await {
+        Ok(opened) => opened,
         Err(failure) => return Err(Missed::Unsent(request, failure)),
     };
-    over(worker, cluster, channel, request)
-        .await
-        .map_err(|failed| match failed.unsent {
-            Some(request) => Missed::Unsent(request, failed.failure),
-            None => Missed::Sent(failed.failure),
-        })
+    match over(worker, cluster, channel, request).await {
+        Ok(response) => Ok((response, address)),
+        Err(SendFailure {
+            unsent: Some(request),
+            failure,
+            ..
+        }) => Err(Missed::Unsent(request, failure)),
+        Err(SendFailure { failure, .. }) => Err(Missed::Sent(failure)),
+    }
 }
 
 async fn over(
@@ -218,14 +224,18 @@ async fn over(
     }
 }
 
-async fn open(worker: &Worker, cluster: &Cluster, addresses: &impl Choices) -> Result<Channel, Failure> {
+async fn open(
+    worker: &Worker,
+    cluster: &Cluster,
+    addresses: &impl Choices,
+) -> Result<(Channel, SocketAddr), Failure> {
     worker.counters.upstream_connects.add();
     let (address, stream) = connect::connect(addresses.all(), cluster.dial_timeout).await?;
     let channel = Channel::open(stream, address, cluster.protocol, &worker.background).await?;
     if cluster.keep {
         worker.pool.share(address, &channel);
     }
-    Ok(channel)
+    Ok((channel, address))
 }
 
 // === addresses ===

@@ -47,7 +47,8 @@ impl FailureGates {
             return;
         };
         let status = failure.status.as_u16();
-        let cause = failure.source().map(causes).unwrap_or_default();
+        let cause = failure.source().map(causes);
+        let upstream = Some(upstream).filter(|upstream| !upstream.is_empty());
         warn!(status, side, server, host, upstream, cause, held_back, "{reason}");
     }
 }

@@ -1,7 +1,7 @@
 //! Writes log lines from a thread of its own, so that a slow disk or terminal never holds up a request.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Mutex, PoisonError};
@@ -11,6 +11,9 @@ use tracing::warn;
 
 /// Lines that may wait for the writer; more are dropped and counted.
 const QUEUE: usize = 16 * 1024;
+
+/// About how many bytes are written at once.
+const CHUNK: usize = 64 * 1024;
 
 /// Where lines go.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -51,7 +54,7 @@ impl LogWriter {
         let (lines, queue) = sync_channel(QUEUE);
         let thread = std::thread::Builder::new()
             .name("access-log".to_owned())
-            .spawn(move || write_all(&queue, BufWriter::new(out)))?;
+            .spawn(move || write_all(&queue, out))?;
         Ok(Self {
             lines: Some(lines),
             thread: Mutex::new(Some(thread)),
@@ -88,16 +91,20 @@ fn append(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Writes until every sender is gone; flushes whenever the queue is empty. A failed write loses its lines,
-/// is said once, and is tried again with the next.
+/// Writes until every sender is gone, whole lines at a time, as others may append to the same file. A
+/// failed write loses its lines, is said once, and is tried again with the next.
 fn write_all(queue: &Receiver<String>, mut out: impl Write) {
     let mut failing = false;
+    let mut lines = String::new();
     while let Ok(first) = queue.recv() {
-        let mut result = out.write_all(first.as_bytes());
-        while let Ok(line) = queue.try_recv() {
-            result = result.and_then(|()| out.write_all(line.as_bytes()));
+        lines.clear();
+        lines.push_str(&first);
+        while lines.len() < CHUNK
+            && let Ok(line) = queue.try_recv()
+        {
+            lines.push_str(&line);
         }
-        match result.and_then(|()| out.flush()) {
+        match out.write_all(lines.as_bytes()).and_then(|()| out.flush()) {
             Ok(()) => failing = false,
             Err(error) if !failing => {
                 warn!(%error, "cannot write the access log");

@@ -1,5 +1,6 @@
 //! The way of a request through the proxy: head checks, routes, backend, answer.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use doors_routing::Decision;
@@ -50,7 +51,8 @@ struct Exchange<'a> {
     view: &'a View,
     server: &'a ServerView,
     connection: &'a Connection,
-    /// What went wrong, for the access log.
+    /// For the access log: the upstream that answered, or what went wrong.
+    upstream: Option<SocketAddr>,
     failed: Option<Failed>,
 }
 
@@ -91,15 +93,16 @@ impl Handler {
             view: &view,
             server,
             connection,
+            upstream: None,
             failed: None,
         };
         let answer = exchange.answer(request).await;
-        let failed = exchange.failed;
+        let Exchange { upstream, failed, .. } = exchange;
         unanswered.0 = None;
         let response = answer.ok_or(Aborted)?;
         let response = response.map(|body| limit::within(body, server.write_timeout));
         Ok(match access.take() {
-            Some(access) => access.finish(response, failed.as_ref(), &worker.counters),
+            Some(access) => access.finish(response, upstream, failed.as_ref(), &worker.counters),
             None => response,
         })
     }
@@ -167,7 +170,7 @@ impl<'a> Exchange<'a> {
     }
 
     async fn forward(
-        &self,
+        &mut self,
         number: usize,
         walk: &Walk<'a>,
         cx: &mut Context,
@@ -202,7 +205,8 @@ impl<'a> Exchange<'a> {
         );
         let mut request = Box::new(Request::from_parts(parts, body));
         interim::pass_on(&mut request, self.connection, version);
-        let mut response = exchange(self.worker, cluster, target, request).await?;
+        let (mut response, upstream) = exchange(self.worker, cluster, target, request).await?;
+        self.upstream = Some(upstream);
         outgoing::check_response(&mut response, wanted.as_ref())?;
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             let upstream = hyper::upgrade::on(&mut response);
