@@ -1,4 +1,6 @@
-//! The running proxy.
+//! The running proxy of Doorway: listeners, TLS, routing, upstreams, forwarding.
+//!
+#![doc = include_str!("../README.md")]
 
 mod body;
 mod clock;

@@ -22,7 +22,6 @@ use crate::snapshot::Snapshot;
 use crate::stats::Stats;
 use crate::thread::{self, Thread};
 use crate::tls::Certificates;
-use crate::upstream::pool::PoolLimits;
 use crate::upstream::resolve::{ResolveSettings, ResolverSet};
 
 /// How long requests in flight may take after a stop, unless `grace_period` says otherwise.
@@ -107,7 +106,7 @@ impl Proxy {
             warnings,
         } = compile::compile(config, &resolvers, &certificates)?;
         let shared = Arc::new(Snapshot::new(view));
-        let new_worker = || Arc::new(Worker::new(Arc::clone(&shared), PoolLimits::default()));
+        let new_worker = || Arc::new(Worker::new(Arc::clone(&shared)));
         let workers = options.workers.max(1);
         let mut threads: Vec<Thread> = (0..workers).map(|_| Thread::new(new_worker())).collect();
         let mut listeners = Vec::new();

@@ -144,6 +144,10 @@ impl Compiler<'_> {
         if fields.is_empty() {
             fields.push(HeaderName::from_static("x-forwarded-for"));
         }
+        if server.protocols.contains(&model::Protocol::H3) {
+            self.warnings
+                .push(format!("server {name}: HTTP/3 is not served by this version"));
+        }
         let list = routes::compile(self, &server.routes);
         ServerView {
             name: name.to_owned(),
@@ -279,7 +283,8 @@ fn settings(server: &model::Server) -> HttpSettings {
     if !server.protocols.is_empty() {
         let speaks = |wanted: model::Protocol| server.protocols.contains(&wanted);
         settings.http1 = speaks(model::Protocol::H1);
-        settings.http2 = speaks(model::Protocol::H2) || speaks(model::Protocol::H2c);
+        settings.http2 = speaks(model::Protocol::H2);
+        settings.h2c = speaks(model::Protocol::H2c);
     }
     settings
 }

@@ -10,6 +10,7 @@ use super::error::BuildError;
 use super::routes::{self, DoorsInScope};
 use crate::upstream::channel::Protocol;
 use crate::upstream::cluster::{Cluster, Source, Upstream};
+use crate::upstream::pool::PoolLimits;
 
 /// As Caddy: a connection may take 3 seconds.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(3);
@@ -38,7 +39,7 @@ pub(super) fn cluster(
             .filter(|limit| !limit.is_zero())
             .unwrap_or(DIAL_TIMEOUT),
         head_timeout: transport.response_header_timeout.filter(|limit| !limit.is_zero()),
-        keep: keep(&transport),
+        keep: keep(compiler, &transport),
     })
 }
 
@@ -86,7 +87,23 @@ fn protocol(compiler: &mut Compiler<'_>, versions: &[model::HttpVersion]) -> Pro
     if h2c { Protocol::H2c } else { Protocol::Http1 }
 }
 
-fn keep(transport: &model::HttpTransport) -> bool {
-    let keep_alive = transport.keep_alive.as_ref();
-    keep_alive.is_none_or(|keep_alive| keep_alive.enabled != Some(false))
+/// How connections are kept: `None`, each for one request only.
+fn keep(compiler: &mut Compiler<'_>, transport: &model::HttpTransport) -> Option<PoolLimits> {
+    let mut limits = PoolLimits::default();
+    let Some(keep_alive) = &transport.keep_alive else {
+        return Some(limits);
+    };
+    if keep_alive.max_idle_conns.is_some_and(|most| most > 0) {
+        compiler.unsupported::<()>(
+            "a limit of idle connections to all upstreams",
+            "limit those to each with keepalive_idle_conns_per_host",
+        );
+    }
+    if let Some(most) = keep_alive.max_idle_conns_per_host.filter(|most| *most > 0) {
+        limits.per_address = most as usize;
+    }
+    if let Some(idle) = keep_alive.idle_timeout.filter(|idle| !idle.is_zero()) {
+        limits.idle = idle;
+    }
+    (keep_alive.enabled != Some(false)).then_some(limits)
 }

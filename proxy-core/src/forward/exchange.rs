@@ -210,7 +210,7 @@ async fn over(
     channel: Channel,
     request: Box<Request<Body>>,
 ) -> Result<Response<Body>, SendFailure> {
-    let answer = channel.send(request, cluster.keep.then_some(&worker.pool));
+    let answer = channel.send(request, cluster.keep.map(|limits| (&worker.pool, limits)));
     let Some(limit) = cluster.head_timeout else {
         return answer.await;
     };
@@ -232,7 +232,7 @@ async fn open(
     worker.counters.upstream_connects.add();
     let (address, stream) = connect::connect(addresses.all(), cluster.dial_timeout).await?;
     let channel = Channel::open(stream, address, cluster.protocol, &worker.background).await?;
-    if cluster.keep {
+    if cluster.keep.is_some() {
         worker.pool.share(address, &channel);
     }
     Ok((channel, address))

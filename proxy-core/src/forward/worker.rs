@@ -15,7 +15,7 @@ use crate::http::sweep::{Connections, TICK};
 use crate::snapshot::Snapshot;
 use crate::stats::Counters;
 use crate::tasks::Tasks;
-use crate::upstream::pool::{Pool, PoolLimits};
+use crate::upstream::pool::Pool;
 use crate::upstream::resolve::Name;
 
 /// The state of one worker.
@@ -43,10 +43,10 @@ struct Seen {
 // === impl Worker ===
 
 impl Worker {
-    pub(crate) fn new(view: Arc<Snapshot<View>>, limits: PoolLimits) -> Self {
+    pub(crate) fn new(view: Arc<Snapshot<View>>) -> Self {
         Self {
             view,
-            pool: Arc::new(Pool::new(limits)),
+            pool: Arc::default(),
             tasks: Tasks::default(),
             background: Tasks::default(),
             counters: Arc::default(),
@@ -127,7 +127,7 @@ mod tests {
 
     #[tokio::test]
     async fn choices_are_even() {
-        let worker = Worker::new(Arc::new(Snapshot::new(View::default())), PoolLimits::default());
+        let worker = Worker::new(Arc::new(Snapshot::new(View::default())));
         let mut counts = [0_u32; 3];
         for _ in 0..30_000 {
             counts[worker.choose(3)] += 1;

@@ -32,8 +32,10 @@ const PING_INTERVAL: Duration = Duration::from_secs(60);
 pub(crate) struct HttpSettings {
     /// HTTP/1.1 is spoken.
     pub(crate) http1: bool,
-    /// HTTP/2 is spoken: by ALPN on TLS, by prior knowledge without.
+    /// HTTP/2 is spoken on TLS, by ALPN.
     pub(crate) http2: bool,
+    /// HTTP/2 is spoken without TLS, by prior knowledge.
+    pub(crate) h2c: bool,
     /// The largest request head in bytes. Default 64 KiB.
     pub(crate) max_head: u32,
     /// The most header fields of a request. Default 100.
@@ -75,6 +77,7 @@ impl Default for HttpSettings {
         Self {
             http1: true,
             http2: true,
+            h2c: true,
             max_head: 64 * 1024,
             max_fields: 100,
             max_streams: 250,
@@ -99,7 +102,7 @@ pub(crate) async fn serve<S, V>(
     let (state, peer) = (Arc::clone(connection.state()), connection.peer());
     let (protocol, read_ahead) = match known {
         Some(protocol) => (protocol, Bytes::new()),
-        None if settings.http2 => match unless_closed(&state, sniff(&mut stream)).await {
+        None if settings.h2c => match unless_closed(&state, sniff(&mut stream)).await {
             Some(Ok(found)) => found,
             Some(Err(_)) | None => return,
         },

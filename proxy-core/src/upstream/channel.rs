@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tracing::debug;
 
-use super::pool::Pool;
+use super::pool::{Pool, PoolLimits};
 use crate::body::{Body, OnEnd};
 use crate::error::{Failure, Reason};
 use crate::tasks::{TaskExecutor, Tasks};
@@ -72,6 +72,7 @@ struct CountedIo {
 struct GiveBack {
     channel: Http1,
     pool: Arc<Pool>,
+    limits: PoolLimits,
 }
 
 // === impl Channel ===
@@ -126,7 +127,7 @@ impl Channel {
     pub(crate) async fn send(
         self,
         request: Box<Request<Body>>,
-        pool: Option<&Arc<Pool>>,
+        pool: Option<(&Arc<Pool>, PoolLimits)>,
     ) -> Result<Response<Body>, SendFailure> {
         match self {
             Self::Http1(channel) => channel.send(request, pool).await,
@@ -156,7 +157,7 @@ impl Http1 {
     async fn send(
         mut self,
         request: Box<Request<Body>>,
-        pool: Option<&Arc<Pool>>,
+        pool: Option<(&Arc<Pool>, PoolLimits)>,
     ) -> Result<Response<Body>, SendFailure> {
         let reads = self.reads.load(Ordering::Relaxed);
         match self.sender.try_send_request(*request).await {
@@ -168,14 +169,21 @@ impl Http1 {
         }
     }
 
-    fn watch(mut self, response: Response<Incoming>, pool: Option<&Arc<Pool>>) -> Response<Body> {
-        let Some(pool) = pool.filter(|_| response.status() != http::StatusCode::SWITCHING_PROTOCOLS) else {
+    fn watch(
+        mut self,
+        response: Response<Incoming>,
+        pool: Option<(&Arc<Pool>, PoolLimits)>,
+    ) -> Response<Body> {
+        let Some((pool, limits)) =
+            pool.filter(|_| response.status() != http::StatusCode::SWITCHING_PROTOCOLS)
+        else {
             return response.map(Body::from);
         };
         self.reused = true;
         let give_back = GiveBack {
             channel: self,
             pool: Arc::clone(pool),
+            limits,
         };
         response.map(|body| Body::from(body).on_end(Box::new(give_back)))
     }
@@ -187,7 +195,7 @@ impl OnEnd for GiveBack {
     fn end(self: Box<Self>, complete: bool) {
         // After a part of a body the connection would still carry the rest of it.
         if complete {
-            self.pool.give_back(self.channel);
+            self.pool.give_back(self.channel, self.limits);
         }
     }
 }

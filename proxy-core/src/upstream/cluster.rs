@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time;
 
 use super::channel::Protocol;
+use super::pool::PoolLimits;
 use super::resolve::{Answer, Name, State};
 use crate::error::{Failure, Reason};
 
@@ -20,8 +21,8 @@ pub(crate) struct Cluster {
     /// How long the head of an answer may take. Default: no limit, as a Doors sync stream is silent for
     /// up to 20 seconds and others may be for longer.
     pub(crate) head_timeout: Option<Duration>,
-    /// Whether connections are kept for more than one request. Default: yes.
-    pub(crate) keep: bool,
+    /// How connections are kept for more than one request; `None`: not at all.
+    pub(crate) keep: Option<PoolLimits>,
 }
 
 /// Where the upstreams come from.

@@ -21,9 +21,8 @@ pub(crate) struct PoolLimits {
 
 /// The idle connections of a worker. Keyed by address, so that a name that moves never reaches an old
 /// pod over a kept connection.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Pool {
-    limits: PoolLimits,
     idle: Mutex<Idle>,
 }
 
@@ -37,6 +36,7 @@ struct Idle {
 struct Waiting {
     channel: Http1,
     age: Duration,
+    limit: Duration,
 }
 
 // === impl PoolLimits ===
@@ -53,13 +53,6 @@ impl Default for PoolLimits {
 // === impl Pool ===
 
 impl Pool {
-    pub(crate) fn new(limits: PoolLimits) -> Self {
-        Self {
-            limits,
-            idle: Mutex::default(),
-        }
-    }
-
     /// A kept connection to `address` that can take a request now.
     pub(crate) fn take(&self, address: SocketAddr, protocol: Protocol) -> Option<Channel> {
         let mut idle = self.lock();
@@ -84,16 +77,17 @@ impl Pool {
     }
 
     /// Keeps an HTTP/1.1 connection whose exchange is complete.
-    pub(crate) fn give_back(&self, channel: Http1) {
-        if channel.is_closed() || self.limits.idle.is_zero() {
+    pub(crate) fn give_back(&self, channel: Http1, limits: PoolLimits) {
+        if channel.is_closed() {
             return;
         }
         let mut idle = self.lock();
         let waiting = idle.http1.entry(channel.address()).or_default();
-        if waiting.len() < self.limits.per_address {
+        if waiting.len() < limits.per_address {
             waiting.push(Waiting {
                 channel,
                 age: Duration::ZERO,
+                limit: limits.idle,
             });
         }
     }
@@ -104,7 +98,7 @@ impl Pool {
         idle.http1.retain(|_, waiting| {
             waiting.retain_mut(|entry| {
                 entry.age += passed;
-                !entry.channel.is_closed() && entry.age < self.limits.idle
+                !entry.channel.is_closed() && entry.age < entry.limit
             });
             !waiting.is_empty()
         });
@@ -173,7 +167,7 @@ mod tests {
             Self {
                 listener,
                 address,
-                pool: Arc::new(Pool::new(PoolLimits::default())),
+                pool: Arc::default(),
             }
         }
 
@@ -193,7 +187,10 @@ mod tests {
                     .unwrap();
             };
             let request = Box::new(Request::get("/").header("host", "a").body(Body::empty()).unwrap());
-            let (response, ()) = tokio::join!(channel.send(request, Some(&self.pool)), answer);
+            let (response, ()) = tokio::join!(
+                channel.send(request, Some((&self.pool, PoolLimits::default()))),
+                answer
+            );
             assert_eq!(read_all(response.unwrap().into_body()).await.unwrap().0, b"ok");
             upstream
         }
