@@ -25,3 +25,8 @@ pub use forward::pipeline::{Aborted, Handler};
 pub use http::connection::Connection;
 pub use proxy::{Options, Proxy, Report};
 pub use stats::Stats;
+
+/// The project's own README: its snippets compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct ProjectReadme;

@@ -26,3 +26,20 @@ fn every_caddyfile_of_the_examples_is_valid() {
     }
     assert!(checked >= 2, "only {checked} examples were found");
 }
+
+#[test]
+fn the_caddyfiles_of_the_readme_are_valid() {
+    let readme = include_str!("../../../README.md");
+    let blocks: Vec<&str> = readme
+        .split("```caddyfile\n")
+        .skip(1)
+        .filter_map(|rest| Some(rest.split_once("```")?.0))
+        .collect();
+    assert!(!blocks.is_empty(), "the README shows no Caddyfile");
+    for block in blocks {
+        let directory = Directory::new();
+        std::fs::write(directory.path().join("Caddyfile"), block).unwrap();
+        let validated = finish(doorway(directory.path(), &["validate"]).env("SECRET", SECRET));
+        assert_eq!((validated.code, validated.stderr.as_str()), (Some(0), ""), "{block}");
+    }
+}
