@@ -82,14 +82,7 @@ impl<'t> Source<'t> {
 
     /// The text at `span`, shortened for a message.
     pub(crate) fn quote(&self, span: Span) -> String {
-        let text = self.text.get(span.range()).unwrap_or_default();
-        let line = text.lines().next().unwrap_or_default();
-        let short: String = line.chars().take(QUOTED).map(visible).collect();
-        if short.len() < text.trim_end().len() {
-            format!("{short}...")
-        } else {
-            short
-        }
+        short(self.text.get(span.range()).unwrap_or_default())
     }
 
     /// The number of the line that `span` begins on.
@@ -143,6 +136,11 @@ impl Report {
     /// What stands at `span` is not shown in any source line.
     pub(crate) fn mask(&mut self, span: Span) {
         self.secrets.push(span);
+    }
+
+    /// Whether further findings are only counted, so that their words need not be chosen.
+    pub(crate) const fn is_full(&self) -> bool {
+        self.findings.len() >= MAX_FINDINGS
     }
 
     pub(crate) const fn has_errors(&self) -> bool {
@@ -203,6 +201,11 @@ impl Report {
 /// The part of a line around its mark, secrets masked and control characters made harmless.
 fn excerpt(content: &str, line_start: usize, before: usize, marked: usize, secrets: &[Span]) -> Excerpt {
     let skip = before.saturating_sub(EXCERPT_BEFORE);
+    let line = line_start..line_start.saturating_add(content.len());
+    let secrets: Vec<&Span> = secrets
+        .iter()
+        .filter(|span| span.start < line.end && line.start < span.end)
+        .collect();
     let hidden = |at: usize| {
         let at = line_start.saturating_add(at);
         secrets.iter().any(|span| span.range().contains(&at))
@@ -218,6 +221,17 @@ fn excerpt(content: &str, line_start: usize, before: usize, marked: usize, secre
         before,
         marked: marked.clamp(1, room),
     }
+}
+
+/// The first line of a text, as much of it as fits into a message, without control characters.
+pub(crate) fn short(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let mut short: String = line.chars().take(QUOTED).map(visible).collect();
+    let whole = line.chars().nth(QUOTED).is_none() && line.len() == text.trim_end().len();
+    if !whole {
+        short.push_str("...");
+    }
+    short
 }
 
 /// A character that a terminal prints as such.

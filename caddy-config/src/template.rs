@@ -104,7 +104,7 @@ impl FromStr for Template {
                 continue;
             }
             template.push_text(before);
-            let name = tail.split_once('}').filter(|_| brace == "{");
+            let name = if brace == "{" { split_name(tail) } else { None };
             match name.map(|(name, behind)| (Placeholder::named(name), behind)) {
                 Some((Ok(Some(placeholder)), behind)) => {
                     template.parts.push(Part::Placeholder(placeholder));
@@ -155,10 +155,19 @@ impl Placeholder {
     }
 }
 
+/// A name and what follows its brace. Names end soon, so that a text full of braces is not searched again and again.
+fn split_name(text: &str) -> Option<(&str, &str)> {
+    let (name, behind) = text.split_at_checked(text.find(|c| !is_word(c))?)?;
+    Some((name, behind.strip_prefix('}')?))
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "._-/,?%:".contains(c)
+}
+
 /// Whether Caddy has something to put in its place.
 fn is_caddys(name: &str) -> bool {
-    let word = |c: char| c.is_ascii_alphanumeric() || "._-/,?%:".contains(c);
-    NAMESPACES.iter().any(|prefix| name.starts_with(prefix)) && name.chars().all(word)
+    NAMESPACES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 #[cfg(test)]

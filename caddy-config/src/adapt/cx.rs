@@ -49,6 +49,15 @@ impl<'a> Cx<'a> {
         self.report.has_errors()
     }
 
+    /// Counts an error whose words are not worth choosing, since too many were found already.
+    pub(super) fn count_only(&mut self, span: Span) -> bool {
+        let full = self.report.is_full();
+        if full {
+            self.report.error(span, String::new(), None);
+        }
+        full
+    }
+
     pub(super) fn error(&mut self, span: Span, message: impl Into<String>, help: impl Into<Option<String>>) {
         self.report.error(span, message, help);
     }
@@ -128,6 +137,9 @@ impl<'a> Cx<'a> {
 
     /// Reports a word that is none of `known`.
     pub(super) fn unknown(&mut self, token: &Token, what: &str, known: &[&'static str]) {
+        if self.count_only(token.span) {
+            return;
+        }
         let text = self.quote(token);
         let help = did_you_mean(&token.text, known.iter().copied())
             .unwrap_or_else(|| format!("supported here: {}", known.join(", ")));

@@ -16,9 +16,28 @@ use crate::model::{Automation, AutomationPolicy, Certificates, Issuer, TlsApp};
 /// The policies on the way. Two sites for every host share the one without subjects.
 #[derive(Debug, Default)]
 struct Policies {
-    all: Vec<AutomationPolicy>,
+    all: Vec<Draft>,
     /// The index of the policy for every name, once there is one.
     catch_all: Option<usize>,
+}
+
+/// A policy to be.
+#[derive(Clone, Debug)]
+struct Draft {
+    /// Empty for every name.
+    subjects: Vec<String>,
+    issuer: IssuerSource,
+}
+
+/// Why the proxy's own authority issues, if it does. Caddy joins policies by this too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum IssuerSource {
+    /// A `tls` directive says so.
+    Directive,
+    /// The adapter says so, because of the names.
+    Names,
+    /// Nothing is said.
+    Unsaid,
 }
 
 /// `apps.tls`; `None` if nothing is to be said about certificates.
@@ -57,11 +76,24 @@ pub(super) fn app(pairings: &[Pairing<'_>], options: &Options, cx: &mut Cx<'_>) 
     report_repeated_subjects(&policies, pairings, cx);
     let app = TlsApp {
         certificates: Some(certificates).filter(|certificates| *certificates != Certificates::default()),
-        automation: Some(policies)
-            .filter(|policies| !policies.is_empty())
-            .map(|policies| Automation { policies }),
+        automation: automation(policies),
     };
     Some(app).filter(|app| *app != TlsApp::default())
+}
+
+fn automation(policies: Vec<Draft>) -> Option<Automation> {
+    let policy = |draft: Draft| AutomationPolicy {
+        subjects: draft.subjects,
+        issuers: if draft.issuer == IssuerSource::Unsaid {
+            Vec::new()
+        } else {
+            vec![Issuer::Internal {}]
+        },
+    };
+    let policies: Vec<AutomationPolicy> = policies.into_iter().map(policy).collect();
+    Some(policies)
+        .filter(|policies| !policies.is_empty())
+        .map(|policies| Automation { policies })
 }
 
 /// `tls` on a site that is served without it changes nothing.
@@ -91,15 +123,15 @@ fn encrypted<'k>(keys: &[&'k Key], ports: Ports) -> BTreeSet<&'k str> {
 }
 
 /// A policy for those of `names` that no public authority would issue for.
-fn internal_policy(names: &[String]) -> Option<AutomationPolicy> {
+fn internal_policy(names: &[String]) -> Option<Draft> {
     let subjects: Vec<String> = names
         .iter()
         .filter(|name| !address::is_certifiable(name))
         .cloned()
         .collect();
-    (!subjects.is_empty()).then(|| AutomationPolicy {
+    (!subjects.is_empty()).then_some(Draft {
         subjects,
-        issuers: vec![Issuer::Internal {}],
+        issuer: IssuerSource::Names,
     })
 }
 
@@ -109,10 +141,10 @@ impl Policies {
     fn site(&mut self, served: &Served<'_>, ports: Ports, cx: &mut Cx<'_>) {
         let for_every_host = site::has_every_host(&served.keys);
         let internal = served.site.tls.iter().any(|(tls, _)| *tls == SiteTls::Internal);
-        let issuers = if internal {
-            vec![Issuer::Internal {}]
+        let issuer = if internal {
+            IssuerSource::Directive
         } else {
-            Vec::new()
+            IssuerSource::Unsaid
         };
         let subjects: Vec<String> = encrypted(&served.keys, ports)
             .into_iter()
@@ -120,13 +152,13 @@ impl Policies {
             .collect();
         let index = match self.catch_all.filter(|_| for_every_host) {
             Some(index) => {
-                self.join_catch_all(index, &issuers, served, cx);
+                self.join_catch_all(index, issuer, served, cx);
                 index
             }
             None => {
-                self.all.push(AutomationPolicy {
+                self.all.push(Draft {
                     subjects: Vec::new(),
-                    issuers,
+                    issuer,
                 });
                 let index = self.all.len().saturating_sub(1);
                 if for_every_host {
@@ -139,7 +171,7 @@ impl Policies {
             return;
         };
         policy.subjects = subjects;
-        if policy.issuers.is_empty() {
+        if policy.issuer == IssuerSource::Unsaid {
             report_unfit_subjects(&policy.subjects, &served.keys, cx);
             let (public, inner): (Vec<String>, Vec<String>) = policy
                 .subjects
@@ -148,19 +180,16 @@ impl Policies {
                 .partition(|subject| address::is_public(subject));
             if !public.is_empty() && !inner.is_empty() {
                 policy.subjects = public;
-                self.all.push(AutomationPolicy {
+                self.all.push(Draft {
                     subjects: inner,
-                    issuers: vec![Issuer::Internal {}],
+                    issuer: IssuerSource::Names,
                 });
             }
         }
     }
 
-    fn join_catch_all(&self, index: usize, issuers: &[Issuer], served: &Served<'_>, cx: &mut Cx<'_>) {
-        let differs = self
-            .all
-            .get(index)
-            .is_some_and(|policy| policy.issuers != issuers);
+    fn join_catch_all(&self, index: usize, issuer: IssuerSource, served: &Served<'_>, cx: &mut Cx<'_>) {
+        let differs = self.all.get(index).is_some_and(|policy| policy.issuer != issuer);
         if let Some((_, span)) = served.site.tls.iter().find(|(tls, _)| *tls == SiteTls::Internal)
             && differs
         {
@@ -184,7 +213,7 @@ fn report_unfit_subjects(subjects: &[String], keys: &[&Key], cx: &mut Cx<'_>) {
 }
 
 /// A name in two policies would have two answers.
-fn report_repeated_subjects(policies: &[AutomationPolicy], pairings: &[Pairing<'_>], cx: &mut Cx<'_>) {
+fn report_repeated_subjects(policies: &[Draft], pairings: &[Pairing<'_>], cx: &mut Cx<'_>) {
     let mut seen: HashSet<&str> = HashSet::new();
     let keys = || {
         pairings
@@ -211,8 +240,11 @@ fn report_repeated_subjects(policies: &[AutomationPolicy], pairings: &[Pairing<'
 // === which policies are left ===
 
 /// Sorts policies, the more specific first; leaves out those that say nothing, and joins those that say the same.
-fn consolidate(mut policies: Vec<AutomationPolicy>) -> Vec<AutomationPolicy> {
-    if policies.iter().all(|policy| policy.issuers.is_empty()) {
+fn consolidate(mut policies: Vec<Draft>) -> Vec<Draft> {
+    if policies
+        .iter()
+        .all(|policy| policy.issuer == IssuerSource::Unsaid)
+    {
         return Vec::new();
     }
     stable_sort(&mut policies, &|a, b| {
@@ -222,87 +254,78 @@ fn consolidate(mut policies: Vec<AutomationPolicy>) -> Vec<AutomationPolicy> {
 }
 
 /// A policy that says nothing is only needed to keep names from one behind it that says something.
-fn without_empty(policies: Vec<AutomationPolicy>) -> Vec<AutomationPolicy> {
+fn without_empty(policies: Vec<Draft>) -> Vec<Draft> {
     let index = SubjectIndex::new(&policies);
-    let len = policies.len();
-    // Whether each is left, decided from the front; what a later one will turn out to be plays no part.
-    let mut left = vec![true; len];
-    let without_issuer = policies
+    let needed = |at: usize, policy: &Draft| {
+        let is_last = at.saturating_add(1) == policies.len();
+        let superset = index
+            .first_superset_behind(at, &policies)
+            .and_then(|at| policies.get(at));
+        let speaks_behind = superset.is_none_or(|later| later.issuer != IssuerSource::Unsaid);
+        policy.issuer != IssuerSource::Unsaid || (!is_last && speaks_behind)
+    };
+    let needed: Vec<bool> = policies
         .iter()
         .enumerate()
-        .filter(|(_, policy)| policy.issuers.is_empty());
-    for (at, _) in without_issuer {
-        let is_last = at.saturating_add(1) == len;
-        let shadowed = index.first_superset_behind(at, &policies);
-        let needless = shadowed
-            .and_then(|at| policies.get(at))
-            .is_some_and(|later| later.issuers.is_empty());
-        if let Some(slot) = left.get_mut(at) {
-            *slot = !is_last && !needless;
-        }
-    }
-    let mut left = left.into_iter();
+        .map(|(at, policy)| needed(at, policy))
+        .collect();
     policies
         .into_iter()
-        .filter(|_| left.next().unwrap_or_default())
+        .zip(needed)
+        .filter(|(_, needed)| *needed)
+        .map(|(policy, _)| policy)
         .collect()
 }
 
 /// Policies for which the same authority issues become one, in the place of the first. One for every name takes
-/// them in too, unless a policy behind them has their names.
-fn join_alike(policies: Vec<AutomationPolicy>) -> Vec<AutomationPolicy> {
-    let mut joined: Vec<(Issuance, AutomationPolicy)> = Vec::new();
+/// them in too, unless a policy between them has their names.
+fn join_alike(policies: Vec<Draft>) -> Vec<Draft> {
+    let mut joined: Vec<Draft> = Vec::new();
     for policy in policies {
-        let issuance = issuance(&policy);
-        match joined.iter_mut().find(|(other, _)| *other == issuance) {
-            Some((_, first)) => first.subjects.extend(policy.subjects),
-            None => joined.push((issuance, policy)),
+        let alike = |other: &&mut Draft| !other.subjects.is_empty() && issue_alike(other, &policy);
+        match joined.iter_mut().find(alike) {
+            Some(first) if !policy.subjects.is_empty() => first.subjects.extend(policy.subjects),
+            _ => joined.push(policy),
         }
     }
-    for (_, policy) in &mut joined {
+    for policy in &mut joined {
         let mut seen = HashSet::new();
         policy.subjects.retain(|subject| seen.insert(subject.clone()));
     }
-    if let Some(internal) = joined
-        .iter()
-        .position(|(issuance, _)| *issuance == Issuance::Internal)
-        && let Some(((_, policy), behind)) = joined.get(internal..).and_then(<[_]>::split_first)
-        && let Some((first, _)) = behind.iter().find(|(_, other)| is_subset(policy, other))
-        && *first == Issuance::EveryName
+    if let Some((every_name, others)) = joined.split_last()
+        && every_name.subjects.is_empty()
+        && let Some(at) = others.iter().position(|policy| issue_alike(policy, every_name))
+        && let Some((policy, between)) = others.get(at..).and_then(<[_]>::split_first)
+        && !between.iter().any(|other| is_subset(policy, other))
     {
-        joined.remove(internal);
+        joined.remove(at);
     }
-    joined.into_iter().map(|(_, policy)| policy).collect()
+    joined
 }
 
-/// Who issues for a policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Issuance {
-    /// A policy for every name.
-    EveryName,
-    /// The proxy's own authority, because the policy says so or because of its names.
-    Internal,
-    /// Public authorities for some of its names.
-    Mixed,
-    /// Public authorities.
-    Public,
+/// Whether certificates come from the same authority for both. Not an equivalence: what names alone decide is like
+/// what the adapter says because of names, and that is like what a directive says.
+fn issue_alike(a: &Draft, b: &Draft) -> bool {
+    use IssuerSource::{Directive, Names, Unsaid};
+    match (a.issuer, b.issuer) {
+        (Unsaid, Unsaid) => {
+            a.subjects.is_empty() || b.subjects.is_empty() || publicity(&a.subjects) == publicity(&b.subjects)
+        }
+        (Unsaid, Names) => publicity(&a.subjects) == (false, true),
+        (Names, Unsaid) => publicity(&b.subjects) == (false, true),
+        (Unsaid, Directive) | (Directive, Unsaid) => false,
+        (Directive | Names, Directive | Names) => true,
+    }
 }
 
-fn issuance(policy: &AutomationPolicy) -> Issuance {
+/// Whether there are public names, and whether there are others.
+fn publicity(subjects: &[String]) -> (bool, bool) {
     let is_public = |subject: &String| address::is_public(subject);
-    if policy.subjects.is_empty() {
-        Issuance::EveryName
-    } else if !policy.issuers.is_empty() || !policy.subjects.iter().any(is_public) {
-        Issuance::Internal
-    } else if policy.subjects.iter().all(is_public) {
-        Issuance::Public
-    } else {
-        Issuance::Mixed
-    }
+    (subjects.iter().any(is_public), !subjects.iter().all(is_public))
 }
 
 /// Whether every name of `a` is one of `b`'s.
-fn is_subset(a: &AutomationPolicy, b: &AutomationPolicy) -> bool {
+fn is_subset(a: &Draft, b: &Draft) -> bool {
     if a.subjects.is_empty() || b.subjects.is_empty() {
         return b.subjects.is_empty();
     }
@@ -325,7 +348,7 @@ struct SubjectIndex {
 // === impl SubjectIndex ===
 
 impl SubjectIndex {
-    fn new(policies: &[AutomationPolicy]) -> Self {
+    fn new(policies: &[Draft]) -> Self {
         let mut index = Self {
             by_subject: HashMap::new(),
             catch_alls: Vec::new(),
@@ -342,7 +365,7 @@ impl SubjectIndex {
     }
 
     /// The first policy behind the one at `at` that has all of its names.
-    fn first_superset_behind(&self, at: usize, policies: &[AutomationPolicy]) -> Option<usize> {
+    fn first_superset_behind(&self, at: usize, policies: &[Draft]) -> Option<usize> {
         let policy = policies.get(at)?;
         let mut candidates: BTreeSet<usize> = self.catch_alls.iter().copied().collect();
         if let Some(name) = policy.subjects.first() {

@@ -173,9 +173,8 @@ impl<'e> Lexer<'e, '_> {
     /// The marker, if a heredoc begins here: `<<`, a name, and the end of the line.
     fn heredoc_marker(&mut self) -> Option<&'e str> {
         let rest = self.rest().strip_prefix("<<")?;
-        let (marker, _) = rest.split_once('\n')?;
-        let marker = marker.strip_suffix('\r').unwrap_or(marker);
-        if marker.contains(' ') {
+        let (marker, behind) = rest.split_at_checked(rest.find(char::is_whitespace)?)?;
+        if !behind.trim_start_matches('\r').starts_with('\n') {
             return None;
         }
         if !marker.is_empty() && marker.chars().all(is_marker) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::reader::{Member, Node, Value};
 use crate::{
-    source::{Report, Span},
+    source::{Report, Span, short},
     suggest::did_you_mean,
 };
 
@@ -175,10 +175,10 @@ impl<'n, 'r> Cx<'n, 'r> {
     fn path(&self) -> String {
         let mut text = String::new();
         for step in &self.path {
+            let point = if text.is_empty() { "" } else { "." };
             match step {
                 Step::Index(index) => text.push_str(&format!("[{index}]")),
-                Step::Key(key) if text.is_empty() => text.push_str(key),
-                Step::Key(key) => text.push_str(&format!(".{key}")),
+                Step::Key(key) => text.push_str(&format!("{point}{}", short(key))),
             }
         }
         text

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use crate::source::{Report, Span};
+use crate::source::{Report, Span, short};
 
 /// Deeper nesting is refused. Caddy's own documents stay below 40.
 const MAX_DEPTH: usize = 128;
@@ -381,20 +381,6 @@ fn is_number(text: &str) -> bool {
         && (whole == "0" || !whole.starts_with('0'))
         && fraction.is_none_or(digits)
         && exponent.is_none_or(digits)
-}
-
-/// A key that fits into a message.
-fn short(key: &str) -> String {
-    key.chars()
-        .take(40)
-        .map(|c| {
-            if c.is_control() {
-                char::REPLACEMENT_CHARACTER
-            } else {
-                c
-            }
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,12 @@
 //! Tests of the public interface.
 
 #[cfg(test)]
+mod adapt;
+#[cfg(test)]
+mod caddyfile;
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod json;
+#[cfg(test)]
+mod round_trip;

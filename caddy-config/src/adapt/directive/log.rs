@@ -121,17 +121,18 @@ fn writer(line: &Line, cx: &mut Cx<'_>) -> Option<LogWriter> {
             filename: PathBuf::from(&path.text),
         });
     }
-    cx.no_block(line);
-    cx.surplus(rest);
-    match kind.text.as_str() {
-        "stdout" => Some(LogWriter::Stdout {}),
-        "stderr" => Some(LogWriter::Stderr {}),
-        "discard" => Some(LogWriter::Discard {}),
+    let writer = match kind.text.as_str() {
+        "stdout" => LogWriter::Stdout {},
+        "stderr" => LogWriter::Stderr {},
+        "discard" => LogWriter::Discard {},
         _ => {
             cx.unknown(kind, "output", &["discard", "file", "stderr", "stdout"]);
-            None
+            return None;
         }
-    }
+    };
+    cx.no_block(line);
+    cx.surplus(rest);
+    Some(writer)
 }
 
 fn encoder(line: &Line, cx: &mut Cx<'_>) -> Option<LogEncoder> {

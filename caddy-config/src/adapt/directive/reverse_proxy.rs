@@ -123,12 +123,16 @@ impl Reader {
     }
 
     fn dynamic(&mut self, line: &Line, cx: &mut Cx<'_>) {
-        let Some(source) = cx.one(line, "a source of upstreams, such as doors_upstreams") else {
+        let sources = cx
+            .some(line, "a source of upstreams, such as doors_upstreams")
+            .unwrap_or_default();
+        let Some((source, surplus)) = sources.split_first() else {
             return;
         };
         if source.text != "doors_upstreams" {
             return cx.unknown(source, "source of upstreams", &["doors_upstreams"]);
         }
+        cx.surplus(surplus);
         if self.proxy.dynamic_upstreams.is_some() {
             cx.error(line.name.span, "the source of upstreams is given twice", None);
         }

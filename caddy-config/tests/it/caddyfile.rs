@@ -1,0 +1,738 @@
+//! Every mistake in a Caddyfile: what it says, and where.
+
+use caddy_config::{Adapted, Config, Handler, Severity, from_caddyfile};
+
+fn environment(name: &str) -> Option<String> {
+    match name {
+        "KEY" => Some("c2VjcmV0LXNlY3JldA==".to_owned()),
+        "TWO_KEYS" => Some("c2VjcmV0LXNlY3JldA== bW9yZS1zZWNyZXQ=".to_owned()),
+        "TWO_LINES" => Some("c2VjcmV0LXNlY3JldA==\nbW9yZS1zZWNyZXQ=".to_owned()),
+        "SITE" => Some("example.com {\n\trespond hello\n}".to_owned()),
+        "PORT" => Some("8080".to_owned()),
+        _ => None,
+    }
+}
+
+fn adapted(text: &str) -> Adapted {
+    from_caddyfile("Caddyfile", text, &environment).unwrap_or_else(|findings| panic!("{text}\n{findings}"))
+}
+
+/// `line:column: message` of every finding.
+fn findings(text: &str) -> Vec<String> {
+    let findings = from_caddyfile("Caddyfile", text, &environment).expect_err("the text is wrong");
+    let short = |finding: &caddy_config::Diagnostic| {
+        let kind = if finding.severity() == Severity::Warning {
+            "warning: "
+        } else {
+            ""
+        };
+        format!(
+            "{}:{}: {kind}{}",
+            finding.place().line(),
+            finding.place().column(),
+            finding.message()
+        )
+    };
+    findings.iter().map(short).collect()
+}
+
+/// Each of `lines`, alone in a site on line 2, has the one finding beside it.
+fn in_a_site(cases: &[(&str, &str)]) {
+    for (lines, expected) in cases {
+        let text = format!("example.com {{\n\t{lines}\n}}\n");
+        assert_eq!(findings(&text), [*expected], "{text}");
+    }
+}
+
+#[test]
+fn a_finding_shows_its_line_a_mark_and_a_way_out() {
+    let text = "example.com {\n\trespnd \"hello\"\n}\n";
+    let findings = from_caddyfile("Caddyfile", text, &|_| None).unwrap_err();
+    let expected = "Caddyfile:2:2: unknown directive `respnd`\n  2 | \trespnd \"hello\"\n    | \t^^^^^^\n  \
+                    help: did you mean `respond`?";
+    assert_eq!(findings.to_string(), expected);
+}
+
+#[test]
+fn every_mistake_is_found_at_once_in_the_order_of_the_text() {
+    let text = r#"{
+	http_port eighty
+	email me@example.com
+	nonsense
+}
+
+ws://example.com, a.example.com:99999 {
+	respond
+	encode gzip
+	file_server
+	header {
+		"X Y" 1
+		-A b
+	}
+	reverse_proxy https://app {
+		health_uri /
+		lb_policy round_robin
+	}
+}
+
+(snippet) {
+	respnd
+}
+
+{
+	debug
+}
+
+b.example.com {
+	import snippet
+	tls me@example.com
+	@m query a=b
+	respond @n 200
+}
+"#;
+    let expected = [
+        "2:12: expected a port from 1 to 65535",
+        "3:2: the global option `email` is not supported yet",
+        "4:2: unknown global option `nonsense`",
+        "7:1: the scheme ws:// is not one of a site",
+        "7:19: the port is not a number from 0 to 65535",
+        "8:2: `respond` needs a status or a body",
+        "9:2: `encode` is not supported yet",
+        "10:2: `file_server` is not supported",
+        "12:3: this is not the name of a header field",
+        "13:6: unexpected argument `b`",
+        "15:16: upstreams by https:// are not supported",
+        "16:3: `health_uri` is not supported yet in `reverse_proxy`",
+        "17:13: the policy `round_robin` is not supported yet",
+        "21:1: snippets are not supported yet",
+        "25:1: a block without an address, and not the first of the file",
+        "30:2: `import` is not supported yet",
+        "31:6: certificates from public authorities are not supported yet",
+        "32:5: the matcher `query` is not supported yet",
+        "33:10: the matcher `@n` is not defined",
+    ];
+    assert_eq!(findings(text), expected);
+}
+
+#[test]
+fn broken_structure_and_broken_directives_are_found_together() {
+    let text = "a {\n\trespond { x\n\t}\n\trespnd\n\theader {}\n}\n}\n";
+    assert_eq!(
+        findings(text),
+        [
+            "2:2: `respond` needs a status or a body",
+            "2:12: text behind `{` on the same line",
+            "4:2: unknown directive `respnd`",
+            "5:2: `header` needs a field or a block of fields",
+            "5:9: `{}` is a word, not an empty block",
+            "7:1: nothing is open that this brace could close",
+        ]
+    );
+}
+
+#[test]
+fn directives_say_what_they_miss_and_what_is_too_much() {
+    in_a_site(&[
+        ("respond a 200 b", "2:16: unexpected argument `b`"),
+        ("respond a 99", "2:12: `99` is not a final status"),
+        ("respond a 103", "2:12: `103` is not a final status"),
+        ("respond a {http.x}", "2:12: `{http.x}` is not a final status"),
+        (
+            "respond \"{http.request.uuid}\"",
+            "2:10: the placeholder `{http.request.uuid}` is not supported yet",
+        ),
+        (
+            "respond {uuid}",
+            "2:10: the placeholder `{http.request.uuid}` is not supported yet",
+        ),
+        ("respond a {\n\t\tbody b\n\t}", "3:3: the body is given twice"),
+        (
+            "respond a {\n\t\tbdy b\n\t}",
+            "3:3: unknown or unsupported subdirective `bdy`",
+        ),
+        (
+            "respond a {\n\t\tclose now\n\t}",
+            "3:9: unexpected argument `now`",
+        ),
+        ("redir", "2:2: `redir` needs a target"),
+        ("redir /x", "2:2: `redir` needs a target"),
+        (
+            "redir https://a 200",
+            "2:18: `200` is not a status for a redirect",
+        ),
+        ("redir https://a 301 b", "2:22: unexpected argument `b`"),
+        (
+            "redir \"a\nb\"",
+            "2:8: a line break or control character in a header field",
+        ),
+        ("abort now", "2:8: unexpected argument `now`"),
+        ("handle a", "2:9: unexpected argument `a`"),
+        (
+            "handle {\n\t\ttls internal\n\t}",
+            "3:3: `tls` stands only directly in a site",
+        ),
+        (
+            "route {\n\t\tbind ::1\n\t}",
+            "3:3: `bind` stands only directly in a site",
+        ),
+        ("bind", "2:2: `bind` needs an address, such as 127.0.0.1"),
+        ("bind 127.0.0.1:80", "2:7: this is not an address to listen on"),
+        (
+            "bind unix//run/x.sock",
+            "2:7: this is not an address to listen on",
+        ),
+        (
+            "bind ::1 {\n\t\tprotocols h1\n\t}",
+            "3:3: options of `bind` are not supported yet",
+        ),
+        ("tls", "2:2: `tls` needs arguments"),
+        ("tls extrenal", "2:6: unexpected argument `extrenal`"),
+        ("tls a b c", "2:10: unexpected argument `c`"),
+        (
+            "tls internal {\n\t\talpn h2\n\t}",
+            "3:3: the option `alpn` of `tls` is not supported yet",
+        ),
+        (
+            "tls a b\n\ttls a c",
+            "3:8: this certificate was given another key before",
+        ),
+    ]);
+}
+
+#[test]
+fn header_directives_say_what_is_wrong() {
+    in_a_site(&[
+        ("header", "2:2: `header` needs a field or a block of fields"),
+        ("header +-A b", "2:9: two signs before a field"),
+        ("header >-A", "2:9: two signs before a field"),
+        ("header ?A b c", "2:14: unexpected argument `c`"),
+        ("header +A b c", "2:14: unexpected argument `c`"),
+        ("header A b c d", "2:15: unexpected argument `d`"),
+        (
+            "header A ( c",
+            "2:11: this regular expression is wrong: unclosed group",
+        ),
+        (
+            "header A b {\n\t\tC d\n\t}",
+            "3:3: fields both before and in the block",
+        ),
+        (
+            "header {host} b",
+            "2:9: placeholders in field names are not supported yet",
+        ),
+        (
+            "header A {env.HOME}",
+            "2:11: the placeholder `{env.HOME}` is not supported yet",
+        ),
+        (
+            "header {\n\t\tmatch\n\t\tA b\n\t}",
+            "3:3: `match` needs `status` or `header`",
+        ),
+        (
+            "header {\n\t\tmatch status x\n\t\tA b\n\t}",
+            "3:16: `x` is neither a status nor a class such as 4xx",
+        ),
+        (
+            "header {\n\t\tmatch body x\n\t\tA b\n\t}",
+            "3:9: unknown or unsupported response matcher `body`",
+        ),
+        ("request_header", "2:2: `request_header` needs a field"),
+        ("request_header ?A b", "2:17: `?` before a request field"),
+        ("request_header >A b", "2:17: `>` before a request field"),
+    ]);
+}
+
+#[test]
+fn a_reverse_proxy_says_what_is_wrong() {
+    in_a_site(&[
+        (
+            "reverse_proxy a:0",
+            "2:16: the port is not a number from 1 to 65535, nor a range such as 8080-8083",
+        ),
+        (
+            "reverse_proxy a:9-8",
+            "2:16: the port is not a number from 1 to 65535, nor a range such as 8080-8083",
+        ),
+        ("reverse_proxy a/b", "2:16: this is not an upstream"),
+        ("reverse_proxy http://u@a", "2:16: this is not an upstream"),
+        ("reverse_proxy {env.APP}", "2:16: this is not an upstream"),
+        ("reverse_proxy unix//run/x.sock", "2:16: this is not an upstream"),
+        ("reverse_proxy \"\"", "2:16: this is not an upstream"),
+        (
+            "reverse_proxy ftp://a",
+            "2:16: upstreams by ftp:// are not supported",
+        ),
+        (
+            "reverse_proxy http://a:443",
+            "2:16: the scheme does not go with port 443, which is for HTTPS",
+        ),
+        (
+            "reverse_proxy http://a h2c://b",
+            "2:25: the upstreams of one proxy have different schemes",
+        ),
+        ("reverse_proxy a {\n\t\tto\n\t}", "3:3: `to` needs an upstream"),
+        (
+            "reverse_proxy a {\n\t\tdynamic\n\t}",
+            "3:3: `dynamic` needs a source of upstreams, such as doors_upstreams",
+        ),
+        (
+            "reverse_proxy a {\n\t\tdynamic srv x\n\t}",
+            "3:11: unknown or unsupported source of upstreams `srv`",
+        ),
+        (
+            "reverse_proxy a {\n\t\tflush_interval x\n\t}",
+            "3:18: expected a duration, such as 100ms, or -1",
+        ),
+        (
+            "reverse_proxy a {\n\t\t@x status 200\n\t}",
+            "3:3: `@x` is not supported yet in `reverse_proxy`",
+        ),
+        (
+            "reverse_proxy a {\n\t\ttransprt http\n\t}",
+            "3:3: unknown subdirective `transprt`",
+        ),
+        (
+            "reverse_proxy a {\n\t\ttransport fastcgi\n\t}",
+            "3:13: unknown or unsupported transport `fastcgi`",
+        ),
+        (
+            "reverse_proxy a {\n\t\ttransport\n\t}",
+            "3:3: `transport` needs a kind: `transport http`",
+        ),
+        (
+            "reverse_proxy a {\n\t\ttransport http {\n\t\t\ttls\n\t\t}\n\t}",
+            "4:4: `tls` is not supported yet in `transport http`",
+        ),
+        (
+            "reverse_proxy a {\n\t\ttransport http {\n\t\t\tresolvers dns.example\n\t\t}\n\t}",
+            "4:14: expected the IP address of a DNS server, such as 10.0.0.53 or 10.0.0.53:5353",
+        ),
+        (
+            "reverse_proxy a {\n\t\ttransport http {\n\t\t\tversions 3\n\t\t}\n\t}",
+            "4:13: expected 1.1, 2 or h2c",
+        ),
+        (
+            "reverse_proxy a {\n\t\ttransport http {\n\t\t\tdial_timeout 3\n\t\t}\n\t}",
+            "4:17: expected a duration, such as 3s",
+        ),
+        (
+            "reverse_proxy a {\n\t\ttransport http {\n\t\t\tkeepalive 1s\n\t\t\tkeepalive off\n\t\t}\n\t}",
+            "5:4: `keepalive` is given twice, first on line 4",
+        ),
+    ]);
+}
+
+#[test]
+fn matchers_say_what_is_wrong() {
+    in_a_site(&[
+        ("@m", "2:2: a matcher without a condition"),
+        ("@m {\n\t}", "2:2: a matcher without a condition"),
+        ("@m path", "2:5: `path` needs at least one value"),
+        (
+            "@m \"a == b\"",
+            "2:5: the matcher `expression` is not supported yet",
+        ),
+        ("@m not path /a", "2:5: the matcher `not` is not supported yet"),
+        ("@m pth /a", "2:5: unknown or unsupported matcher `pth`"),
+        ("@m host a b A", "2:14: this host is repeated"),
+        (
+            "@m path /{http.x}/a",
+            "2:10: placeholders are not supported yet here",
+        ),
+        (
+            "@m path /a\n\t@m path /b",
+            "3:2: `@m` is given twice, first on line 2",
+        ),
+        (
+            "@m path /a\n\thandle {\n\t\t@m path /b\n\t}",
+            "4:3: `@m` is given twice, first on line 2",
+        ),
+        (
+            "handle {\n\t\t@m path /b\n\t}\n\trespond @m 200",
+            "5:10: the matcher `@m` is not defined",
+        ),
+    ]);
+}
+
+#[test]
+fn logs_say_what_is_wrong() {
+    in_a_site(&[
+        ("log a b", "2:8: unexpected argument `b`"),
+        (
+            "log {\n\t\toutput\n\t}",
+            "3:3: `output` needs stdout, stderr, discard or file",
+        ),
+        (
+            "log {\n\t\toutput net a:1\n\t}",
+            "3:10: unknown or unsupported output `net`",
+        ),
+        ("log {\n\t\toutput file\n\t}", "3:10: `file` needs a path"),
+        (
+            "log {\n\t\toutput file x {\n\t\t\troll_size 1MB\n\t\t}\n\t}",
+            "4:4: the option `roll_size` of a log file is not supported yet",
+        ),
+        (
+            "log {\n\t\tformat xml\n\t}",
+            "3:10: unknown or unsupported format `xml`",
+        ),
+        (
+            "log {\n\t\tlevel LOUD\n\t}",
+            "3:9: expected DEBUG, INFO, WARN or ERROR",
+        ),
+        (
+            "log {\n\t\tlevel INFO\n\t\tlevel WARN\n\t}",
+            "4:3: `level` is given twice, first on line 3",
+        ),
+        (
+            "log {\n\t\tsampling\n\t}",
+            "3:3: `sampling` is not supported yet in `log`",
+        ),
+        (
+            "log {\n\t\tinclude a\n\t}",
+            "3:3: `include` is not possible in the log of a site",
+        ),
+        (
+            "log a {\n\t\toutput stdout\n\t}\n\tlog a {\n\t\toutput stderr\n\t}",
+            "5:2: the log `a` is defined twice, in different ways",
+        ),
+    ]);
+}
+
+#[test]
+fn a_doors_handler_says_what_is_missing() {
+    let upstream = "upstream {\n\t\tpod_cidr 10.0.0.0/24\n\t\thost svc\n\t\tupstream_port 8080\n\t}";
+    let all = format!("secret a\n\tcookie_name c\n\t{upstream}");
+    let cases = [
+        (
+            format!("cookie_name c\n\t{upstream}"),
+            "2:1: `doors_handler` needs a `secret`",
+        ),
+        ("secret a".to_owned(), "2:1: `doors_handler` needs an `upstream`"),
+        (
+            format!("secret a\n\t{upstream}\n\t{upstream}"),
+            "2:1: several upstreams need `cookie_name` to keep a session on its server",
+        ),
+        (
+            format!("{all}\n\tcookie_name d"),
+            "10:2: `cookie_name` is given twice",
+        ),
+        (
+            format!("{all}\n\tdead_pod_status 99"),
+            "10:18: `99` is not a final status",
+        ),
+        (
+            format!("{all}\n\tnonsense 99"),
+            "10:2: unknown or unsupported subdirective `nonsense`",
+        ),
+        (all.replace("secret a", "secret"), "3:2: `secret` needs a key"),
+        (
+            all.replace("secret a", "secret \"\""),
+            "3:2: `secret` needs a key",
+        ),
+        (
+            all.replace("secret a", "secret a b"),
+            "3:11: `secret` takes one key",
+        ),
+        (
+            all.replace("cookie_name c", "cookie_name \"c d\""),
+            "4:14: this is not the name of a cookie",
+        ),
+        (
+            all.replace("pod_cidr 10.0.0.0/24", ""),
+            "5:2: `upstream` needs `pod_cidr`",
+        ),
+        (all.replace("host svc", ""), "5:2: `upstream` needs `host`"),
+        (
+            all.replace("upstream_port 8080", ""),
+            "5:2: `upstream` needs `upstream_port`",
+        ),
+        (
+            all.replace("10.0.0.0/24", "10.0.0.0"),
+            "6:12: this is not a network such as 10.0.0.0/24",
+        ),
+        (
+            all.replace("10.0.0.0/24", "10.0.0.0/33"),
+            "6:12: this is not a network such as 10.0.0.0/24",
+        ),
+        (
+            all.replace("host svc", "host svc:80"),
+            "7:8: this is not a host name or an IP address",
+        ),
+        (all.replace("8080", "0"), "8:17: expected a port from 1 to 65535"),
+        (
+            all.replace("8080", "65536"),
+            "8:17: expected a port from 1 to 65535",
+        ),
+        (all.replace("8080", "-1"), "8:17: expected a port from 1 to 65535"),
+        (
+            all.replace("host svc", "host svc\n\t\thost b"),
+            "8:3: `host` is given twice",
+        ),
+        (
+            all.replace("host svc", "port 8080\n\t\thost b"),
+            "7:3: unknown or unsupported subdirective `port`",
+        ),
+    ];
+    for (block, expected) in cases {
+        let text = format!(
+            "a {{\ndoors_handler {{\n\t{block}\n}}\nreverse_proxy {{\ndynamic doors_upstreams\n}}\n}}\n"
+        );
+        assert_eq!(findings(&text), [expected], "{text}");
+    }
+}
+
+#[test]
+fn doors_upstreams_need_a_handler_that_chooses_them() {
+    let text = "a {\n\treverse_proxy {\n\t\tdynamic doors_upstreams\n\t}\n}\n";
+    let expected = "3:11: no `doors_handler` in this site chooses upstreams for `doors_upstreams`";
+    assert_eq!(findings(text), [expected]);
+}
+
+#[test]
+fn addresses_that_contradict_each_other_are_errors() {
+    let cases = [
+        ("http://a:443 {\n}", "1:1: the scheme does not go with port 443"),
+        ("https://a:80 {\n}", "1:1: the scheme does not go with port 80"),
+        (
+            "a {\n}\na {\n}",
+            "3:1: this address has a site already, on line 1",
+        ),
+        (
+            "http://a:8080 {\n}\nb:8080 {\n\ttls internal\n}\nhttps://c:8080 {\n}",
+            "6:1: this listener would speak HTTP and HTTPS, see `http://a:8080` on line 1",
+        ),
+        (
+            "http://a:8443 {\n}\nb:8443 {\n\ttls x y\n}",
+            "1:1: this address is for HTTP, but its listener has certificates",
+        ),
+        ("a.*.b {\n}", "1:1: no certificate is possible for this name"),
+        (
+            "respond 200",
+            "1:1: the directive `respond` stands outside of a site",
+        ),
+        ("@m path /a", "1:1: a matcher outside of a site"),
+        ("&(r) {\n}", "1:1: named routes are not supported yet"),
+        ("import x", "1:1: imports are not supported yet"),
+        (
+            ":443 {\n}\n:8443 {\n\ttls internal\n}",
+            "4:2: another site for every host gets its certificates in another way",
+        ),
+        (
+            "a b {\n\ttls internal\n}\na:8443, c:8443 {\n}\n*:7443 {\n\ttls internal\n}",
+            "4:1: `a` gets its certificates in two ways",
+        ),
+        ("", "1:1: the file is empty"),
+        ("a\nrespond 1\nb {\n\trespond 2\n}", "3:1: unknown directive `b`"),
+    ];
+    for (text, expected) in cases {
+        let found = findings(text);
+        assert_eq!(
+            found.first().map(String::as_str),
+            Some(expected),
+            "{text}\n{found:?}"
+        );
+    }
+}
+
+#[test]
+fn global_options_say_what_is_wrong() {
+    let cases = [
+        ("debug yes", "2:8: unexpected argument `yes`"),
+        ("debug\n\tdebug", "3:2: `debug` is given twice, first on line 2"),
+        ("admin a b", "2:10: unexpected argument `b`"),
+        (
+            "admin off {\n\t\torigins a\n\t}",
+            "2:2: `admin` takes no block here",
+        ),
+        (
+            "admin a {\n\t\torigns a\n\t}",
+            "3:3: unknown or unsupported option `origns`",
+        ),
+        (
+            "auto_https",
+            "2:2: `auto_https` needs off, disable_redirects or disable_certs",
+        ),
+        ("auto_https on", "2:13: unknown or unsupported mode `on`"),
+        ("grace_period 10", "2:15: expected a duration, such as 10s"),
+        ("http_port 0", "2:12: expected a port from 1 to 65535"),
+        ("log a\n\tlog a", "3:2: the log `a` is defined twice"),
+        (
+            "log {\n\t\thostnames a\n\t}",
+            "3:3: unknown or unsupported option `hostnames`",
+        ),
+        (
+            "servers {\n\t\ttimeouts {\n\t\t\tidle 1\n\t\t}\n\t}",
+            "4:9: expected a duration, such as 30s",
+        ),
+        (
+            "servers {\n\t\ttimeouts {\n\t\t\twrite_idle 1s\n\t\t}\n\t}",
+            "4:4: `write_idle` is not supported yet in `servers`",
+        ),
+        (
+            "servers {\n\t\ttrusted_proxies\n\t}",
+            "3:3: `trusted_proxies` needs a source: `static RANGE...`",
+        ),
+        (
+            "servers {\n\t\ttrusted_proxies dynamic\n\t}",
+            "3:19: unknown or unsupported source of addresses `dynamic`",
+        ),
+        (
+            "servers {\n\t\ttrusted_proxies static 10.0.0.0/40\n\t}",
+            "3:26: expected an IP address, a network such as 10.0.0.0/8, or private_ranges",
+        ),
+        (
+            "servers {\n\t\tmax_header_size big\n\t}",
+            "3:19: expected a size, such as 32KiB",
+        ),
+    ];
+    in_the_options(&cases);
+}
+
+#[test]
+fn server_options_say_what_is_wrong() {
+    let cases = [
+        (
+            "servers {\n\t\tprotocols h1 h1\n\t}",
+            "3:16: this protocol is repeated",
+        ),
+        (
+            "servers {\n\t\tprotocols h5\n\t}",
+            "3:13: expected h1, h2, h2c or h3",
+        ),
+        (
+            "servers {\n\t\tclient_ip_headers A A\n\t}",
+            "3:23: this field is repeated",
+        ),
+        (
+            "servers {\n\t\tname x\n\t}",
+            "3:3: only one server can have a name",
+        ),
+        (
+            "servers {\n\t\tstrict_sni_host on\n\t}",
+            "3:3: `strict_sni_host` is not supported yet in `servers`",
+        ),
+        (
+            "servers {\n\t}\n\tservers {\n\t}",
+            "4:2: `servers` is given twice for the same address",
+        ),
+        (
+            "servers :1 {\n\t\tname a\n\t}\n\tservers :2 {\n\t\tname a\n\t}",
+            "6:8: another server has this name",
+        ),
+    ];
+    in_the_options(&cases);
+}
+
+/// Each option, alone in the options on line 2, has the one finding beside it.
+fn in_the_options(cases: &[(&str, &str)]) {
+    for (option, expected) in cases {
+        let text = format!("{{\n\t{option}\n}}\n:8080 {{\n\trespond 1\n}}\n");
+        assert_eq!(findings(&text), [*expected], "{text}");
+    }
+}
+
+#[test]
+fn warnings_come_with_the_configuration() {
+    let cases = [
+        (
+            "a {\n\tredir /x html\n}",
+            "2:8: requests for `/x` are sent to `html`",
+        ),
+        ("a {\n\treverse_proxy\n}", "2:2: no upstream to forward to"),
+        (
+            "0.0.0.0 {\n}",
+            "1:1: only requests whose Host is 0.0.0.0 reach this site",
+        ),
+        (
+            "a/x {\n}",
+            "1:1: a path in an address will not work in later versions",
+        ),
+        (
+            "http://a {\n\ttls internal\n}",
+            "2:2: `tls` has no effect for addresses of plain HTTP",
+        ),
+        (
+            "a {\n}\nA:443 {\n}",
+            "3:1: no request reaches this site: the one on line 1 has its host",
+        ),
+        (
+            "a {\n\trespond \"{$NOT_SET}x\"\n}",
+            "2:11: the environment variable `NOT_SET` is not set, so this is empty",
+        ),
+        ("{\n\tdebug\n}", "1:1: no site is defined, so nothing is served"),
+    ];
+    for (text, expected) in cases {
+        let warnings = adapted(text).warnings;
+        let [warning] = warnings.as_slice() else {
+            panic!("{text}: {warnings:?}")
+        };
+        let place = warning.place();
+        assert_eq!(
+            format!("{}:{}: {}", place.line(), place.column(), warning.message()),
+            expected,
+            "{text}"
+        );
+        assert_eq!(warning.severity(), Severity::Warning);
+    }
+}
+
+#[test]
+fn the_environment_may_hold_arguments_and_blocks() {
+    let site = |config: Config| config.apps.http.unwrap().servers.into_iter().next().unwrap().1;
+    let server = site(adapted("{$SITE}").config);
+    assert_eq!(
+        server.routes[0].matchers[0].host.as_deref(),
+        Some(&["example.com".to_owned()][..])
+    );
+    let server = site(adapted(":{$PORT}\nrespond {$NOT_SET:hello}").config);
+    assert_eq!(server.listen[0].to_string(), ":8080");
+    let Handler::StaticResponse(response) = &server.routes[0].handlers[0] else {
+        panic!("{server:?}")
+    };
+    assert_eq!(response.body, "hello");
+}
+
+#[test]
+fn findings_show_the_variable_and_not_its_value() {
+    for (line, expected) in [
+        ("secret {$TWO_KEYS}", "3:10: `secret` takes one key"),
+        (
+            "secret {$TWO_LINES}",
+            "3:10: unknown or unsupported subdirective `{$TWO_LINES}`",
+        ),
+        ("secret {$KEY} {", "3:3: `secret` takes no block here"),
+        (
+            "sercet {$KEY}",
+            "3:3: unknown or unsupported subdirective `sercet`",
+        ),
+        ("{$KEY}", "3:3: unknown or unsupported subdirective `{$KEY}`"),
+        (
+            "secrets {$KEY}",
+            "3:3: unknown or unsupported subdirective `secrets`",
+        ),
+    ] {
+        let text = format!("a {{\n\tdoors_handler {{\n\t\t{line}\n\t}}\n}}\n");
+        let found = findings(&text);
+        assert!(found.contains(&expected.to_owned()), "{text}\n{found:?}");
+        let shown = from_caddyfile("Caddyfile", &text, &environment)
+            .unwrap_err()
+            .to_string();
+        assert!(!shown.contains("c2Vj") && !shown.contains("bW9y"), "{shown}");
+    }
+}
+
+#[test]
+fn findings_do_not_show_keys_that_are_written_in_the_file() {
+    for line in [
+        "secret c2VjcmV0 extra",
+        "sercet c2VjcmV0",
+        "secret \"c2VjcmV0",
+        "secret <<K\n\t\tc2VjcmV0\n\t\tK x",
+    ] {
+        let text = format!("a {{\n\tdoors_handler {{\n\t\t{line}\n\t}}\n}}\n");
+        let shown = from_caddyfile("Caddyfile", &text, &environment)
+            .unwrap_err()
+            .to_string();
+        assert!(!shown.contains("c2Vj"), "{shown}");
+    }
+}

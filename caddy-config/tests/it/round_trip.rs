@@ -1,0 +1,435 @@
+//! What the model prints, it reads again as the same.
+
+use std::{collections::BTreeMap, net::IpAddr, path::PathBuf, time::Duration};
+
+use caddy_config::{
+    Admin, Apps, AutomaticHttps, Automation, AutomationPolicy, CertificateFile, CertificateSelection,
+    Certificates, Config, DoorsHandler, DoorsUpstream, DynamicUpstreams, FlushInterval, Handler, HeaderOps,
+    Headers, HostPort, HttpApp, HttpTransport, HttpVersion, IpRange, IpSource, Issuer, KeepAlive,
+    LoadBalancing, Log, LogEncoder, LogLevel, LogWriter, Logging, MatcherSet, Protocol, Replacement,
+    Resolver, ResponseMatcher, ResponseOps, ReverseProxy, Route, SelectionPolicy, Server, ServerLogs,
+    StaticResponse, Subroute, TlsApp, TlsConnectionPolicy, TlsMatcher, Transport, Upstream, from_json,
+};
+use proptest::{collection::vec, option, prelude::*};
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_printed_model_is_read_as_itself(config in config()) {
+        for json in [config.to_json(), config.to_json_pretty()] {
+            match from_json("printed.json", &json) {
+                Ok(read) => prop_assert_eq!(&read, &config, "{}", json),
+                Err(findings) => prop_assert!(false, "{findings}\n{json}"),
+            }
+        }
+    }
+}
+
+fn name() -> impl Strategy<Value = String> {
+    "[a-zA-Z][a-zA-Z0-9-]{0,8}"
+}
+
+/// Anything that may stand in a body; no braces, which could be placeholders that are not supported.
+fn text() -> impl Strategy<Value = String> {
+    "[ -z|~\\t\\n\u{e9}\u{1f600}\u{2028}]{0,12}"
+}
+
+fn value() -> impl Strategy<Value = String> {
+    "[ -z|~\u{e9}]{0,12}"
+}
+
+fn duration() -> impl Strategy<Value = Option<Duration>> {
+    option::of((1..=i64::MAX.unsigned_abs()).prop_map(Duration::from_nanos))
+}
+
+fn host() -> impl Strategy<Value = String> {
+    prop_oneof![name(), any::<IpAddr>().prop_map(|ip| ip.to_string())]
+}
+
+fn dial() -> impl Strategy<Value = HostPort> {
+    (host(), 1_u16..).prop_map(|(host, port)| HostPort::new(host, port))
+}
+
+fn range() -> impl Strategy<Value = IpRange> {
+    let net = (any::<IpAddr>(), 0_u8..=32).prop_map(|(ip, length)| ipnet::IpNet::new(ip, length).unwrap());
+    prop_oneof![
+        net.prop_map(IpRange::from),
+        any::<IpAddr>().prop_map(IpRange::from)
+    ]
+}
+
+fn config() -> impl Strategy<Value = Config> {
+    let apps = (option::of(http()), option::of(tls())).prop_map(|(http, tls)| Apps { http, tls });
+    (option::of(admin()), option::of(logging()), apps).prop_map(|(admin, logging, apps)| Config {
+        admin,
+        logging,
+        apps,
+    })
+}
+
+fn admin() -> impl Strategy<Value = Admin> {
+    (
+        any::<bool>(),
+        option::of(name()),
+        any::<bool>(),
+        vec(name(), 0..3),
+    )
+        .prop_map(|(disabled, listen, enforce_origin, origins)| Admin {
+            disabled,
+            listen,
+            enforce_origin,
+            origins,
+        })
+}
+
+fn logging() -> impl Strategy<Value = Logging> {
+    let writer = prop_oneof![
+        Just(LogWriter::Discard {}),
+        Just(LogWriter::Stderr {}),
+        Just(LogWriter::Stdout {}),
+        name().prop_map(|name| LogWriter::File {
+            filename: PathBuf::from(name)
+        }),
+    ];
+    let encoder = prop_oneof![Just(LogEncoder::Console {}), Just(LogEncoder::Json {})];
+    let level = prop_oneof![
+        Just(LogLevel::Debug),
+        Just(LogLevel::Info),
+        Just(LogLevel::Warn),
+        Just(LogLevel::Error)
+    ];
+    let names = || vec(name(), 0..3);
+    let log = (
+        option::of(writer),
+        option::of(encoder),
+        option::of(level),
+        names(),
+        names(),
+    )
+        .prop_map(|(writer, encoder, level, include, exclude)| Log {
+            writer,
+            encoder,
+            level,
+            include,
+            exclude,
+        });
+    prop::collection::btree_map(name(), log, 0..3).prop_map(|logs| Logging { logs })
+}
+
+fn tls() -> impl Strategy<Value = TlsApp> {
+    let file = (name(), name(), vec(name(), 0..2)).prop_map(|(certificate, key, tags)| CertificateFile {
+        certificate: certificate.into(),
+        key: key.into(),
+        tags,
+    });
+    let certificates = (vec(name(), 0..2), vec(file, 0..2))
+        .prop_map(|(automate, load_files)| Certificates { automate, load_files });
+    let policy = (vec(name(), 0..3), vec(Just(Issuer::Internal {}), 0..2))
+        .prop_map(|(subjects, issuers)| AutomationPolicy { subjects, issuers });
+    let automation = vec(policy, 0..3).prop_map(|policies| Automation { policies });
+    (option::of(certificates), option::of(automation)).prop_map(|(certificates, automation)| TlsApp {
+        certificates,
+        automation,
+    })
+}
+
+fn http() -> impl Strategy<Value = HttpApp> {
+    let servers = prop::collection::btree_map(name(), server(), 0..3);
+    (option::of(1_u16..), option::of(1_u16..), duration(), servers).prop_map(
+        |(http_port, https_port, grace_period, servers)| HttpApp {
+            http_port,
+            https_port,
+            grace_period,
+            servers,
+        },
+    )
+}
+
+fn server() -> impl Strategy<Value = Server> {
+    let listen = prop_oneof![
+        dial(),
+        any::<u16>().prop_map(|port| HostPort::new(String::new(), port))
+    ];
+    let places = (
+        vec(listen, 0..3),
+        option::of(automatic_https()),
+        vec(protocol(), 0..4),
+    );
+    let times = (
+        duration(),
+        duration(),
+        duration(),
+        duration(),
+        option::of(1..=u64::from(u32::MAX)),
+    );
+    let trust = (option::of(vec(range(), 0..3)), vec(name(), 0..2), any::<bool>());
+    let rest = (
+        option::of(vec(policy(), 0..3)),
+        option::of(server_logs()),
+        vec(route(), 0..3),
+    );
+    (places, times, trust, rest).prop_map(|(places, times, trust, rest)| {
+        let mut routes = rest.2;
+        if any_doors(&routes) {
+            routes.push(doors_route());
+        }
+        Server {
+            listen: places.0,
+            automatic_https: places.1,
+            protocols: places.2,
+            read_timeout: times.0,
+            read_header_timeout: times.1,
+            write_timeout: times.2,
+            idle_timeout: times.3,
+            max_header_bytes: times.4,
+            trusted_proxies: trust.0.map(|ranges| IpSource::Static { ranges }),
+            client_ip_headers: trust.1,
+            trusted_proxies_strict: trust.2,
+            tls_connection_policies: rest.0,
+            logs: rest.1,
+            routes,
+        }
+    })
+}
+
+/// Whether some reverse proxy, at any depth, takes what a `doors_handler` chooses.
+fn any_doors(routes: &[Route]) -> bool {
+    routes
+        .iter()
+        .flat_map(|route| &route.handlers)
+        .any(|handler| match handler {
+            Handler::ReverseProxy(proxy) => proxy.dynamic_upstreams.is_some(),
+            Handler::Subroute(subroute) => any_doors(&subroute.routes),
+            _ => false,
+        })
+}
+
+fn doors_route() -> Route {
+    let upstream = DoorsUpstream {
+        cidr: "10.0.0.0/8".parse().unwrap(),
+        host: "a".to_owned(),
+        port: 1,
+    };
+    let doors = DoorsHandler {
+        secrets: vec!["key".to_owned().into()],
+        upstreams: vec![upstream],
+        ..DoorsHandler::default()
+    };
+    Route {
+        handlers: vec![Handler::DoorsHandler(doors)],
+        ..Route::default()
+    }
+}
+
+fn automatic_https() -> impl Strategy<Value = AutomaticHttps> {
+    (any::<[bool; 3]>(), vec(name(), 0..2)).prop_map(
+        |([disable, disable_redirects, disable_certificates], skip)| AutomaticHttps {
+            disable,
+            disable_redirects,
+            disable_certificates,
+            skip,
+        },
+    )
+}
+
+fn protocol() -> impl Strategy<Value = Protocol> {
+    prop_oneof![
+        Just(Protocol::H1),
+        Just(Protocol::H2),
+        Just(Protocol::H2c),
+        Just(Protocol::H3)
+    ]
+}
+
+fn policy() -> impl Strategy<Value = TlsConnectionPolicy> {
+    let matcher = vec(name(), 0..3).prop_map(|sni| TlsMatcher { sni });
+    let selection = vec(name(), 0..3).prop_map(|any_tag| CertificateSelection { any_tag });
+    (option::of(matcher), option::of(selection)).prop_map(|(matcher, certificate_selection)| {
+        TlsConnectionPolicy {
+            matcher,
+            certificate_selection,
+        }
+    })
+}
+
+fn server_logs() -> impl Strategy<Value = ServerLogs> {
+    let names = prop::collection::btree_map(name(), vec(value(), 0..3), 0..3);
+    (option::of(name()), names, vec(name(), 0..2), any::<bool>()).prop_map(
+        |(default_logger_name, logger_names, skip_hosts, skip_unmapped_hosts)| ServerLogs {
+            default_logger_name,
+            logger_names,
+            skip_hosts,
+            skip_unmapped_hosts,
+        },
+    )
+}
+
+fn route() -> impl Strategy<Value = Route> {
+    let leaf = prop_oneof![static_response(), headers(), proxy(), doors_handler()];
+    let handler = leaf.prop_recursive(3, 12, 3, |inner| {
+        vec(route_of(inner), 0..3).prop_map(|routes| Handler::Subroute(Subroute { routes }))
+    });
+    route_of(handler)
+}
+
+fn route_of(handler: impl Strategy<Value = Handler>) -> impl Strategy<Value = Route> {
+    let hosts = prop::collection::btree_set("[a-z]{1,8}", 0..3).prop_map(|hosts| hosts.into_iter().collect());
+    let names = || option::of(vec(name(), 0..3));
+    let set = (option::of(hosts), names(), names()).prop_map(|(host, method, path)| MatcherSet {
+        host,
+        method,
+        path,
+    });
+    (
+        option::of(name()),
+        vec(set, 0..3),
+        vec(handler, 0..3),
+        any::<bool>(),
+    )
+        .prop_map(|(group, matchers, handlers, terminal)| Route {
+            group,
+            matchers,
+            handlers,
+            terminal,
+        })
+}
+
+fn static_response() -> impl Strategy<Value = Handler> {
+    (
+        option::of(200_u16..=999),
+        fields(),
+        text(),
+        any::<bool>(),
+        any::<bool>(),
+    )
+        .prop_map(|(status_code, headers, body, close, abort)| {
+            Handler::StaticResponse(StaticResponse {
+                status_code,
+                headers,
+                body,
+                close,
+                abort,
+            })
+        })
+}
+
+fn fields() -> impl Strategy<Value = BTreeMap<String, Vec<String>>> {
+    prop::collection::btree_map(name(), vec(value(), 0..3), 0..3)
+}
+
+fn header_ops() -> impl Strategy<Value = HeaderOps> {
+    let replacement = (value(), any::<bool>(), "[a-z]{1,5}").prop_map(|(replace, regexp, pattern)| {
+        let (search, search_regexp) = if regexp {
+            (String::new(), pattern)
+        } else {
+            (pattern, String::new())
+        };
+        Replacement {
+            search,
+            search_regexp,
+            replace,
+        }
+    });
+    let replace = prop::collection::btree_map(name(), vec(replacement, 0..2), 0..2);
+    (fields(), fields(), vec(name(), 0..3), replace).prop_map(|(add, set, delete, replace)| HeaderOps {
+        add,
+        set,
+        delete,
+        replace,
+    })
+}
+
+fn headers() -> impl Strategy<Value = Handler> {
+    let wanted = prop::collection::btree_map(name(), option::of(vec(value(), 0..2)), 0..2);
+    let require = (vec(1_u16..=599, 0..3), wanted)
+        .prop_map(|(status_code, headers)| ResponseMatcher { status_code, headers });
+    let response =
+        (header_ops(), option::of(require), any::<bool>()).prop_map(|(ops, require, deferred)| ResponseOps {
+            ops,
+            require,
+            deferred,
+        });
+    (option::of(header_ops()), option::of(response))
+        .prop_map(|(request, response)| Handler::Headers(Headers { request, response }))
+}
+
+fn proxy() -> impl Strategy<Value = Handler> {
+    let flush = prop_oneof![
+        Just(Some(FlushInterval::Immediate)),
+        duration().prop_map(|duration| duration.map(FlushInterval::Every)),
+    ];
+    let balancing = option::of(option::of(Just(SelectionPolicy::Random {})))
+        .prop_map(|policy| policy.map(|selection_policy| LoadBalancing { selection_policy }));
+    let upstreams = vec(dial().prop_map(|dial| Upstream { dial }), 0..3);
+    let dynamic = option::of(Just(DynamicUpstreams::Doors {}));
+    (option::of(transport()), balancing, upstreams, dynamic, flush).prop_map(
+        |(transport, load_balancing, upstreams, dynamic_upstreams, flush_interval)| {
+            Handler::ReverseProxy(ReverseProxy {
+                transport,
+                load_balancing,
+                upstreams,
+                dynamic_upstreams,
+                flush_interval,
+            })
+        },
+    )
+}
+
+fn transport() -> impl Strategy<Value = Transport> {
+    let address = any::<IpAddr>().prop_map(Into::into);
+    let resolver = vec(address, 0..3).prop_map(|addresses| Resolver { addresses });
+    let keep_alive = (
+        option::of(any::<bool>()),
+        option::of(1_u32..),
+        option::of(1_u32..),
+        duration(),
+    )
+        .prop_map(
+            |(enabled, max_idle_conns, max_idle_conns_per_host, idle_timeout)| KeepAlive {
+                enabled,
+                max_idle_conns,
+                max_idle_conns_per_host,
+                idle_timeout,
+            },
+        );
+    let version = prop_oneof![
+        Just(HttpVersion::Http11),
+        Just(HttpVersion::Http2),
+        Just(HttpVersion::H2c)
+    ];
+    (
+        option::of(resolver),
+        option::of(keep_alive),
+        duration(),
+        duration(),
+        vec(version, 0..3),
+    )
+        .prop_map(
+            |(resolver, keep_alive, dial_timeout, response_header_timeout, versions)| {
+                Transport::Http(HttpTransport {
+                    resolver,
+                    keep_alive,
+                    dial_timeout,
+                    response_header_timeout,
+                    versions,
+                })
+            },
+        )
+}
+
+fn doors_handler() -> impl Strategy<Value = Handler> {
+    let net = (any::<IpAddr>(), 0_u8..=32).prop_map(|(ip, length)| ipnet::IpNet::new(ip, length).unwrap());
+    let upstream = (net, host(), 1_u16..).prop_map(|(cidr, host, port)| DoorsUpstream { cidr, host, port });
+    let secrets = vec("[a-zA-Z0-9+/=]{1,20}".prop_map(Into::into), 1..3);
+    (secrets, name(), vec(upstream, 1..3), option::of(200_u16..=999)).prop_map(
+        |(secrets, cookie, upstreams, dead_pod_status)| {
+            Handler::DoorsHandler(DoorsHandler {
+                secrets,
+                cookie_name: Some(cookie),
+                upstreams,
+                dead_pod_status,
+            })
+        },
+    )
+}
