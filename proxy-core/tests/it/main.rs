@@ -3,12 +3,22 @@
 #![allow(
     clippy::disallowed_methods,
     clippy::panic,
+    clippy::print_stdout,
     clippy::string_slice,
     clippy::unwrap_used,
-    dead_code,
-    reason = "a test may spawn and stop where it finds a fault"
+    reason = "a test may spawn, stop where it finds a fault, and say which case it was at"
 )]
 
 mod support;
 
+mod dns;
+mod doors;
+mod drain;
+mod headers;
+mod logs;
 mod pod_alone;
+mod retries;
+mod rollout;
+mod sites;
+mod streaming;
+mod wire;

@@ -70,6 +70,7 @@ async fn a_draining_pod_keeps_its_instances_until_a_link_ends_each() {
     let pod = Pod::speaking(Protocol::H2c, LOOPBACK, 0).await;
     let mut browser = Browser::clear(pod.addr(), "app.test").await;
     browser.load("/").await;
+    browser.click().await;
     pod.drain();
     browser.set_cookie("upstream", "older");
     assert_eq!(browser.click().await.status, StatusCode::OK);

@@ -2,10 +2,14 @@
 
 pub(crate) mod browser;
 pub(crate) mod dns;
+pub(crate) mod ends;
 pub(crate) mod h2_client;
+pub(crate) mod logs;
 pub(crate) mod message;
+pub(crate) mod net;
 pub(crate) mod origin;
 pub(crate) mod pod;
+pub(crate) mod rig;
 pub(crate) mod tls;
 pub(crate) mod wait;
 pub(crate) mod wire;

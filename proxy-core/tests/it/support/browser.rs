@@ -57,6 +57,11 @@ impl Browser {
         self.jar.get(ID_COOKIE).map(String::as_str)
     }
 
+    /// The value of any cookie.
+    pub(crate) fn cookie(&self, name: &str) -> Option<&str> {
+        self.jar.get(name).map(String::as_str)
+    }
+
     /// Sets a cookie by hand.
     pub(crate) fn set_cookie(&mut self, name: &str, value: &str) {
         self.jar.insert(name.to_owned(), value.to_owned());

@@ -33,7 +33,6 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
-    pub(crate) trailers: Option<HeaderMap>,
 }
 
 // === impl H2 ===
@@ -117,6 +116,20 @@ impl Stream {
             .expect("the stream is open");
     }
 
+    /// Sends one piece of the body as soon as the other side has room for it.
+    pub(crate) async fn send_when_ready(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            self.body.reserve_capacity(bytes.len());
+            let room = within("room for a piece", poll_fn(|cx| self.body.poll_capacity(cx))).await;
+            let room = room
+                .expect("the stream is open")
+                .expect("the stream is not reset");
+            let (now, later) = bytes.split_at(room.min(bytes.len()));
+            self.send(Bytes::copy_from_slice(now));
+            bytes = later;
+        }
+    }
+
     /// Ends the body.
     pub(crate) fn finish(&mut self) {
         self.body
@@ -152,12 +165,11 @@ impl Stream {
     /// The whole response.
     pub(crate) async fn answer(mut self) -> Answer {
         let (head, mut stream) = self.response().await.into_parts();
-        let (body, trailers) = read(&mut stream).await.expect("the body is whole");
+        let (body, _) = read(&mut stream).await.expect("the body is whole");
         Answer {
             status: head.status,
             headers: head.headers,
             body,
-            trailers,
         }
     }
 
@@ -168,11 +180,14 @@ impl Stream {
     }
 }
 
-/// The next piece of a body, or none at its clean end.
+/// The next piece of a body that is not empty, or none at its clean end.
 pub(crate) async fn piece(stream: &mut RecvStream) -> Option<Bytes> {
-    let piece = within("a piece of a body", stream.data())
-        .await?
-        .expect("the body is not cut");
+    let mut piece = Bytes::new();
+    while piece.is_empty() {
+        piece = within("a piece of a body", stream.data())
+            .await?
+            .expect("the body is not cut");
+    }
     stream
         .flow_control()
         .release_capacity(piece.len())

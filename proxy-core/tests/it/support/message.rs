@@ -1,10 +1,8 @@
 //! HTTP/1 heads as a test sees them: the exact bytes, and a lenient reading of them.
 
-/// The head of a request or a response.
+/// The head of a request or a response, without its empty line.
 #[derive(Clone, Debug)]
 pub(crate) struct Head {
-    /// The start line and the field lines as they came, with the empty line at the end.
-    pub(crate) raw: Vec<u8>,
     start: String,
     fields: Vec<(String, Vec<u8>)>,
 }
@@ -22,7 +20,7 @@ pub(crate) enum Framing {
 
 impl Head {
     /// Reads a head that ends with an empty line; panics on what no HTTP/1 sender may send.
-    pub(crate) fn parse(raw: Vec<u8>) -> Self {
+    pub(crate) fn parse(raw: &[u8]) -> Self {
         let lines = raw
             .strip_suffix(b"\r\n\r\n")
             .expect("a head ends with an empty line");
@@ -31,7 +29,7 @@ impl Head {
             .map(|line| line.strip_suffix(b"\r").unwrap_or(line));
         let start = String::from_utf8_lossy(lines.next().expect("a head has a first line")).into_owned();
         let fields = lines.map(parse_field).collect();
-        Self { raw, start, fields }
+        Self { start, fields }
     }
 
     /// The status of a response.
@@ -57,6 +55,17 @@ impl Head {
     /// The target of a request, byte for byte.
     pub(crate) fn target(&self) -> &str {
         self.start.split(' ').nth(1).unwrap_or_default()
+    }
+
+    /// Every field line in order, names in lower case.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (String, String)> {
+        let pair = |(name, value): &(String, Vec<u8>)| {
+            (
+                name.to_ascii_lowercase(),
+                String::from_utf8_lossy(value).into_owned(),
+            )
+        };
+        self.fields.iter().map(pair)
     }
 
     /// The first value of a field.

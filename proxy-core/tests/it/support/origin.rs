@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use socket2::{Domain, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::task::AbortOnDropHandle;
@@ -25,6 +26,12 @@ pub(crate) struct Recorder {
     serving: AbortOnDropHandle<()>,
 }
 
+/// A listener whose queue of connections is full, so that the kernel answers no further one: dialling it hangs.
+pub(crate) struct Deaf {
+    addr: SocketAddr,
+    _queue: Vec<Socket>,
+}
+
 /// A request that reached a [`Recorder`].
 #[derive(Clone, Debug)]
 pub(crate) struct Recorded {
@@ -32,7 +39,6 @@ pub(crate) struct Recorded {
     pub(crate) connection: usize,
     pub(crate) head: Head,
     pub(crate) body: Vec<u8>,
-    pub(crate) trailers: Vec<String>,
 }
 
 /// What a [`Recorder`] does with a request.
@@ -170,18 +176,6 @@ impl Recorder {
         self.shared.bytes.load(Ordering::Relaxed)
     }
 
-    /// Waits until `count` requests have come.
-    pub(crate) async fn until_requests(&self, count: usize) -> Vec<Recorded> {
-        let check = || {
-            self.shared
-                .lock(|seen| (seen.requests.len() >= count).then(|| seen.requests.clone()))
-        };
-        self.shared
-            .changes
-            .until(&format!("{count} requests at the upstream"), check)
-            .await
-    }
-
     /// Waits until `count` connections have ended.
     pub(crate) async fn until_ended(&self, count: usize) {
         let check = || self.shared.lock(|seen| (seen.ended >= count).then_some(()));
@@ -196,6 +190,37 @@ impl Recorder {
         let Self { serving, .. } = self;
         serving.abort();
         let _cancelled = serving.await;
+    }
+}
+
+// === impl Deaf ===
+
+impl Deaf {
+    /// Listens on `addr`, and hears nobody.
+    pub(crate) fn bind(addr: SocketAddr) -> Self {
+        let socket = || Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+        let listener = socket();
+        listener.bind(&addr.into()).expect("the address is free");
+        listener.listen(0).expect("the socket is bound");
+        let addr = listener
+            .local_addr()
+            .expect("bound")
+            .as_socket()
+            .expect("an IP address");
+        let mut queue = vec![listener];
+        // A queue of 0 still takes one; two more leave no doubt.
+        for _ in 0..3 {
+            let waiting = socket();
+            waiting.set_nonblocking(true).expect("a fresh socket");
+            let _in_progress = waiting.connect(&addr.into());
+            queue.push(waiting);
+        }
+        Self { addr, _queue: queue }
+    }
+
+    /// Where it listens.
+    pub(crate) fn addr(&self) -> SocketAddr {
+        self.addr
     }
 }
 
@@ -247,12 +272,11 @@ async fn serve(origin: Origin, shared: Arc<Shared>) {
 
 async fn converse(stream: TcpStream, connection: usize, shared: Arc<Shared>) {
     let mut wire = Wire::counting(stream, Arc::clone(&shared.bytes));
-    while let Ok(Message { head, body, trailers }) = wire.try_request().await {
+    while let Ok(Message { head, body }) = wire.try_request().await {
         let recorded = Recorded {
             connection,
             head,
             body,
-            trailers,
         };
         let reply = (shared.script)(&recorded);
         shared.change(|seen| seen.requests.push(recorded));

@@ -96,10 +96,14 @@ impl Pod {
 
     /// Waits until `instance` has an open sync stream.
     pub(crate) async fn until_synced(&self, instance: &str) {
-        self.until("an open sync stream", |state| {
-            state.is_synced(instance).then_some(())
-        })
-        .await;
+        self.until_syncs(instance, 1).await;
+    }
+
+    /// Waits until `instance` has opened this many sync streams, the newest of which is open.
+    pub(crate) async fn until_syncs(&self, instance: &str, count: usize) {
+        let what = format!("sync stream {count}");
+        self.until(&what, |state| (state.syncs(instance) >= count).then_some(()))
+            .await;
     }
 
     /// Sends one frame with `text` on the sync stream of `instance`.
@@ -159,7 +163,6 @@ async fn serve(listener: TcpListener, protocol: Protocol, shared: Arc<Shared>, l
             () = leave.cancelled() => break,
         };
         let (stream, _) = accepted.expect("the listener is open");
-        shared.count_connection();
         connections.spawn(converse(stream, protocol, Arc::clone(&shared), leave.clone()));
     }
     drop(listener);
@@ -168,6 +171,7 @@ async fn serve(listener: TcpListener, protocol: Protocol, shared: Arc<Shared>, l
 
 async fn converse(stream: TcpStream, protocol: Protocol, shared: Arc<Shared>, leave: CancellationToken) {
     stream.set_nodelay(true).expect("the socket is open");
+    let _open = shared.connection();
     let service = service_fn(move |request| requests::answer(Arc::clone(&shared), request));
     // A connection that ends badly is the proxy's or the client's doing; the tests see it elsewhere.
     match protocol {

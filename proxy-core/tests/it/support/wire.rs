@@ -15,7 +15,6 @@ use super::wait::within;
 /// A connection with what was read from it but not yet looked at.
 pub(crate) struct Wire {
     stream: Box<dyn Stream>,
-    peer: SocketAddr,
     received: Vec<u8>,
     taken: usize,
     counter: Arc<AtomicUsize>,
@@ -40,8 +39,6 @@ pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {
 pub(crate) struct Message {
     pub(crate) head: Head,
     pub(crate) body: Vec<u8>,
-    /// The lines of the trailer section, if the body was chunked.
-    pub(crate) trailers: Vec<String>,
 }
 
 // === impl Wire ===
@@ -64,24 +61,12 @@ impl Wire {
     pub(crate) fn counting(stream: impl Stream + 'static, counter: Arc<AtomicUsize>) -> Self {
         let tcp = stream.tcp();
         tcp.set_nodelay(true).expect("the socket is open");
-        let peer = tcp.peer_addr().expect("the socket is connected");
         Self {
             stream: Box::new(stream),
-            peer,
             received: Vec::new(),
             taken: 0,
             counter,
         }
-    }
-
-    /// The address of the other side.
-    pub(crate) fn peer(&self) -> SocketAddr {
-        self.peer
-    }
-
-    /// Every byte that came so far, also those already looked at.
-    pub(crate) fn received(&self) -> &[u8] {
-        &self.received
     }
 
     /// Sends exactly these bytes.
@@ -130,13 +115,13 @@ impl Wire {
             .unwrap_or_else(|error| self.fail("a head", &error))
     }
 
-    /// Whatever comes next: at least one byte, or none at a clean end.
-    pub(crate) async fn some(&mut self) -> Vec<u8> {
+    /// Whatever comes next, and the end if that is what comes.
+    pub(crate) async fn more(&mut self) -> (Vec<u8>, Option<End>) {
+        let mut end = None;
         if self.taken == self.received.len() {
-            let filled = within("some bytes", self.fill()).await;
-            filled.unwrap_or_else(|error| self.fail("some bytes", &error));
+            end = End::of(within("more bytes or the end", self.fill()).await);
         }
-        self.take(self.received.len() - self.taken)
+        (self.take(self.received.len() - self.taken), end)
     }
 
     /// The next `count` bytes.
@@ -164,8 +149,8 @@ impl Wire {
         let head = self.head().await;
         let framing = head.response_framing(method);
         let read = within("the body of an answer", self.try_body(framing)).await;
-        let (body, trailers) = read.unwrap_or_else(|error| self.fail("the body of an answer", &error));
-        Message { head, body, trailers }
+        let (body, _) = read.unwrap_or_else(|error| self.fail("the body of an answer", &error));
+        Message { head, body }
     }
 
     /// The next whole response to a request that was no HEAD.
@@ -179,28 +164,24 @@ impl Wire {
         self.answer().await
     }
 
-    /// The next whole request.
-    pub(crate) async fn request(&mut self) -> Message {
-        within("a request", self.try_request())
-            .await
-            .unwrap_or_else(|error| self.fail("a request", &error))
-    }
-
     /// The next whole request, without a bound on the wait.
     pub(crate) async fn try_request(&mut self) -> io::Result<Message> {
         let head = self.try_head().await?;
-        let (body, trailers) = self.try_body(head.request_framing()).await?;
-        Ok(Message { head, body, trailers })
+        let (body, _) = self.try_body(head.request_framing()).await?;
+        Ok(Message { head, body })
     }
 
     /// Everything until the other side ends, and how it ended.
     pub(crate) async fn rest(&mut self) -> (Vec<u8>, End) {
-        let end = within("the end of the connection", async {
+        self.rest_after("everything").await
+    }
+
+    /// Like [`Wire::rest`], naming what was done before.
+    pub(crate) async fn rest_after(&mut self, what: &str) -> (Vec<u8>, End) {
+        let end = within(&format!("the end of the connection after {what}"), async {
             loop {
-                match self.fill().await {
-                    Ok(()) => {}
-                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break End::Fin,
-                    Err(_) => break End::Reset,
+                if let Some(end) = End::of(self.fill().await) {
+                    break end;
                 }
             }
         })
@@ -220,7 +201,7 @@ impl Wire {
     }
 
     async fn try_head(&mut self) -> io::Result<Head> {
-        Ok(Head::parse(self.try_until(b"\r\n\r\n").await?))
+        Ok(Head::parse(&self.try_until(b"\r\n\r\n").await?))
     }
 
     async fn try_chunk(&mut self) -> io::Result<Option<Vec<u8>>> {
@@ -315,6 +296,18 @@ impl Wire {
     fn fail<T>(&self, wanted: &str, error: &io::Error) -> T {
         let seen = String::from_utf8_lossy(&self.received[self.taken..]).into_owned();
         panic!("the connection ended ({error}) before {wanted}; not yet looked at: {seen:?}");
+    }
+}
+
+// === impl End ===
+
+impl End {
+    fn of(filled: io::Result<()>) -> Option<Self> {
+        match filled {
+            Ok(()) => None,
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Some(Self::Fin),
+            Err(_) => Some(Self::Reset),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use hyper::body::Incoming;
 use serde_json::json;
 
 use super::ID_COOKIE;
-use super::state::{Seen, Shared, Step};
+use super::state::{Shared, Step};
 use super::streams::{KILL, Open, PodBody, Reports};
 
 /// The hook that counts a click.
@@ -39,14 +39,7 @@ pub(super) async fn answer(
         .iter()
         .map(|line| String::from_utf8_lossy(line.as_bytes()));
     let session = shared.session(&cookies.collect::<Vec<_>>().join("; "));
-    let method = request.method().clone();
-    shared.change(|state| {
-        state.seen.push(Seen {
-            method,
-            target: target.clone(),
-            headers,
-        })
-    });
+    shared.change(|state| state.seen.push(target.clone()));
 
     let mut response = dispatch(&shared, &session, &target, request).await;
     for cookie in cookies_of(&shared, &session) {
@@ -77,7 +70,7 @@ async fn dispatch(
     if kind == "r" {
         return resource(name, request.method());
     }
-    if !shared.look(|state| state.owns(session, name)) {
+    if !shared.change(|state| state.connect(session, name)) {
         return gone(shared);
     }
     match (kind, request.method()) {

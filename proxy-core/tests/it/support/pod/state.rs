@@ -1,10 +1,9 @@
 //! What a pod keeps in its memory, and what it has seen.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use http::{HeaderMap, Method};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -20,16 +19,20 @@ pub(crate) struct Shared {
 /// A pod's memory.
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    /// Every request, in the order of arrival.
-    pub(crate) seen: Vec<Seen>,
+    /// The targets of all requests, byte for byte, in the order of arrival.
+    pub(crate) seen: Vec<String>,
     /// Every report that came in whole.
     pub(crate) reports: Vec<Report>,
     /// The kinds of the requests whose client left before they were done: `sync`, `report` or `hook`.
     pub(crate) aborted: Vec<&'static str>,
     /// How many connections were accepted.
     pub(crate) connections: usize,
+    /// How many connections are open now.
+    pub(crate) open_connections: usize,
     /// How many system requests were answered 410.
     pub(crate) gone: usize,
+    /// How many of those ended their instance because the pod drains.
+    pub(crate) ended_by_link: usize,
     /// How many reports' bodies are being read now.
     pub(crate) open_reports: usize,
     tag: String,
@@ -37,15 +40,6 @@ pub(crate) struct State {
     made: usize,
     sessions: BTreeSet<String>,
     instances: BTreeMap<String, Instance>,
-}
-
-/// A request as it came.
-#[derive(Clone, Debug)]
-pub(crate) struct Seen {
-    pub(crate) method: Method,
-    /// Path and query, byte for byte.
-    pub(crate) target: String,
-    pub(crate) headers: HeaderMap,
 }
 
 /// One report of a client.
@@ -66,10 +60,16 @@ pub(crate) enum Step {
     Cut,
 }
 
+/// An open connection; dropped at its end.
+pub(crate) struct OpenConnection(Arc<Shared>);
+
 #[derive(Debug)]
 struct Instance {
     session: String,
+    /// Whether its client has ever connected; one that has not does not keep a draining pod alive.
+    connected: bool,
     clicks: u64,
+    syncs: usize,
     sync: Option<mpsc::UnboundedSender<Step>>,
 }
 
@@ -107,12 +107,21 @@ impl Shared {
         value
     }
 
-    pub(super) fn count_connection(&self) {
-        self.change(|state| state.connections += 1);
+    /// Counts a connection for as long as the guard lives.
+    pub(super) fn connection(self: &Arc<Self>) -> OpenConnection {
+        self.change(|state| {
+            state.connections += 1;
+            state.open_connections += 1;
+        });
+        OpenConnection(Arc::clone(self))
     }
 
     pub(super) fn drain(&self) {
-        self.change(|state| state.draining = true);
+        self.change(|state| {
+            state.draining = true;
+            // A real pod gives them half a minute more.
+            state.instances.retain(|_, instance| instance.connected);
+        });
     }
 
     /// Takes `step` on the newest sync stream of `instance`.
@@ -145,6 +154,14 @@ impl Shared {
     }
 }
 
+// === impl OpenConnection ===
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        self.0.change(|state| state.open_connections -= 1);
+    }
+}
+
 // === impl State ===
 
 impl State {
@@ -163,18 +180,12 @@ impl State {
         self.sessions.len()
     }
 
-    /// Whether `instance` lives and has an open sync stream.
-    pub(crate) fn is_synced(&self, instance: &str) -> bool {
-        let sync = self
-            .instances
-            .get(instance)
-            .and_then(|instance| instance.sync.as_ref());
-        sync.is_some_and(|sync| !sync.is_closed())
-    }
-
-    /// The targets of all requests, in the order of arrival.
-    pub(crate) fn targets(&self) -> Vec<String> {
-        self.seen.iter().map(|seen| seen.target.clone()).collect()
+    /// How many sync streams `instance` has opened, if it lives and the newest is open.
+    pub(crate) fn syncs(&self, instance: &str) -> usize {
+        let instance = self.instances.get(instance);
+        instance
+            .filter(|instance| instance.sync.as_ref().is_some_and(|sync| !sync.is_closed()))
+            .map_or(0, |instance| instance.syncs)
     }
 
     pub(super) fn open_instance(&mut self, session: &str) -> String {
@@ -183,29 +194,34 @@ impl State {
             name.clone(),
             Instance {
                 session: session.to_owned(),
+                connected: false,
                 clicks: 0,
+                syncs: 0,
                 sync: None,
             },
         );
         name
     }
 
-    /// Whether `instance` lives and belongs to `session`.
-    pub(super) fn owns(&self, session: &str, instance: &str) -> bool {
-        self.instances
-            .get(instance)
-            .is_some_and(|instance| instance.session == session)
+    /// Whether `instance` lives and belongs to `session`, whose client has connected now.
+    pub(super) fn connect(&mut self, session: &str, instance: &str) -> bool {
+        let mine = self
+            .instances
+            .get_mut(instance)
+            .filter(|instance| instance.session == session);
+        mine.map(|instance| instance.connected = true).is_some()
     }
 
     pub(super) fn click(&mut self, instance: &str) -> u64 {
-        let instance = self.instances.get_mut(instance).expect("checked by owns");
+        let instance = self.instances.get_mut(instance).expect("checked by connect");
         instance.clicks += 1;
         instance.clicks
     }
 
     /// Opens the next sync stream of `instance` and rolls the one before it.
     pub(super) fn open_sync(&mut self, instance: &str) -> mpsc::UnboundedReceiver<Step> {
-        let instance = self.instances.get_mut(instance).expect("checked by owns");
+        let instance = self.instances.get_mut(instance).expect("checked by connect");
+        instance.syncs += 1;
         let (steps, received) = mpsc::unbounded_channel();
         if let Some(before) = instance.sync.replace(steps) {
             let _closed_already = before.send(Step::Last(super::streams::ROLL));
@@ -215,6 +231,7 @@ impl State {
 
     /// Ends `instance` with `last` as the end of its sync stream.
     pub(super) fn end_instance(&mut self, instance: &str, last: &'static [u8]) {
+        self.ended_by_link += 1;
         let ended = self.instances.remove(instance);
         if let Some(sync) = ended.and_then(|instance| instance.sync) {
             let _closed_already = sync.send(Step::Last(last));

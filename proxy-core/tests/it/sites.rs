@@ -1,0 +1,5 @@
+//! Several sites, listeners and handlers: who answers, and with what.
+
+mod handlers;
+mod routing;
+mod tls;
