@@ -232,6 +232,9 @@ async fn open(
     worker.counters.upstream_connects.add();
     let (address, stream) = connect::connect(addresses.all(), cluster.dial_timeout).await?;
     let channel = Channel::open(stream, address, cluster.protocol, &worker.background).await?;
+    if addresses.by_name() {
+        worker.pool.named(address.ip());
+    }
     if cluster.keep.is_some() {
         worker.pool.share(address, &channel);
     }
@@ -244,6 +247,8 @@ async fn open(
 trait Choices: Sync {
     fn first(&self) -> Option<SocketAddr>;
     fn all(&self) -> impl Iterator<Item = SocketAddr> + Send;
+    /// Whether a name leads to them, which may lead elsewhere later.
+    fn by_name(&self) -> bool;
 }
 
 impl Choices for Addresses {
@@ -254,6 +259,10 @@ impl Choices for Addresses {
     fn all(&self) -> impl Iterator<Item = SocketAddr> + Send {
         self.iter()
     }
+
+    fn by_name(&self) -> bool {
+        true
+    }
 }
 
 impl Choices for Option<SocketAddr> {
@@ -263,5 +272,9 @@ impl Choices for Option<SocketAddr> {
 
     fn all(&self) -> impl Iterator<Item = SocketAddr> + Send {
         (*self).into_iter()
+    }
+
+    fn by_name(&self) -> bool {
+        false
     }
 }

@@ -3,7 +3,6 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,7 +15,6 @@ use crate::snapshot::Snapshot;
 use crate::stats::Counters;
 use crate::tasks::Tasks;
 use crate::upstream::pool::Pool;
-use crate::upstream::resolve::Name;
 
 /// The state of one worker.
 #[derive(Debug)]
@@ -31,13 +29,6 @@ pub(crate) struct Worker {
     pub(crate) connections: Arc<Connections>,
     started: Instant,
     random: AtomicU64,
-}
-
-/// The addresses of a name at the last look.
-struct Seen {
-    name: Arc<Name>,
-    generation: u64,
-    addresses: Vec<IpAddr>,
 }
 
 // === impl Worker ===
@@ -73,7 +64,8 @@ impl Worker {
     pub(crate) async fn sweep(self: Arc<Self>, stop: CancellationToken) {
         let mut ticks = time::interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut seen: Vec<Seen> = self.view.current().names().into_iter().map(Seen::new).collect();
+        let names = self.view.current().names();
+        let mut seen = 0;
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -81,8 +73,12 @@ impl Worker {
             }
             self.connections.sweep();
             self.pool.sweep(TICK);
-            for ip in seen.iter_mut().flat_map(Seen::vanished) {
-                self.pool.retire(ip);
+            // A name may have moved more than once since the last tick, so it is the pool that knows where
+            // the names have led.
+            let changes = names.iter().map(|name| name.generation()).sum();
+            if std::mem::replace(&mut seen, changes) != changes {
+                self.pool
+                    .retire_unless(|ip| names.iter().any(|name| name.current().contains(ip)));
             }
         }
     }
@@ -94,30 +90,6 @@ impl Worker {
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
-    }
-}
-
-// === impl Seen ===
-
-impl Seen {
-    fn new(name: Arc<Name>) -> Self {
-        Self {
-            name,
-            generation: 0,
-            addresses: Vec::new(),
-        }
-    }
-
-    /// The addresses that left the answer since the last look.
-    fn vanished(&mut self) -> Vec<IpAddr> {
-        let generation = self.name.generation();
-        if generation == self.generation {
-            return Vec::new();
-        }
-        let answer = self.name.current();
-        let before = std::mem::replace(&mut self.addresses, answer.addresses().to_vec());
-        self.generation = answer.generation();
-        before.into_iter().filter(|ip| !answer.contains(ip)).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Idle connections to upstreams, per worker and address, last in first out.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -30,6 +30,8 @@ pub(crate) struct Pool {
 struct Idle {
     http1: HashMap<SocketAddr, Vec<Waiting>>,
     http2: HashMap<SocketAddr, http2::SendRequest<Body>>,
+    /// Addresses that a name led to since the last look at the names.
+    named: HashSet<IpAddr>,
 }
 
 #[derive(Debug)]
@@ -53,6 +55,11 @@ impl Default for PoolLimits {
 // === impl Pool ===
 
 impl Pool {
+    /// Remembers that a name led to `ip`: once none does, its idle connections are of no use.
+    pub(crate) fn named(&self, ip: IpAddr) {
+        self.lock().named.insert(ip);
+    }
+
     /// A kept connection to `address` that can take a request now.
     pub(crate) fn take(&self, address: SocketAddr, protocol: Protocol) -> Option<Channel> {
         let mut idle = self.lock();
@@ -105,12 +112,20 @@ impl Pool {
         idle.http2.retain(|_, sender| !sender.is_closed());
     }
 
-    /// Closes the idle connections to `ip` at once. Busy ones finish; as no name leads to them any more, they
-    /// are then used by nobody but the sessions of that pod, and age out.
-    pub(crate) fn retire(&self, ip: IpAddr) {
+    /// Closes the idle connections to addresses that a name led to and of which `is_listed` says that none
+    /// does any more. Busy ones finish; they are then used by nobody but the sessions of that pod, and age
+    /// out.
+    pub(crate) fn retire_unless(&self, is_listed: impl Fn(&IpAddr) -> bool) {
         let mut idle = self.lock();
-        idle.http1.retain(|address, _| address.ip() != ip);
-        idle.http2.retain(|address, _| address.ip() != ip);
+        let Idle { http1, http2, named } = &mut *idle;
+        named.retain(|ip| {
+            let listed = is_listed(ip);
+            if !listed {
+                http1.retain(|address, _| address.ip() != *ip);
+                http2.retain(|address, _| address.ip() != *ip);
+            }
+            listed
+        });
     }
 
     /// Idle HTTP/1.1 connections.
@@ -225,9 +240,12 @@ mod tests {
     async fn connections_to_a_vanished_address_are_closed_at_once() {
         let rig = Rig::new().await;
         let mut upstream = rig.exchange().await;
-        rig.pool.retire("127.0.0.9".parse().unwrap());
+        rig.pool.retire_unless(|_| false);
+        assert_eq!(rig.pool.len(), 1, "no name ever led there: it is a pod's");
+        rig.pool.named(rig.address.ip());
+        rig.pool.retire_unless(|ip| *ip == rig.address.ip());
         assert_eq!(rig.pool.len(), 1);
-        rig.pool.retire(rig.address.ip());
+        rig.pool.retire_unless(|_| false);
         assert_eq!(rig.pool.len(), 0);
         assert_eq!(upstream.read(&mut [0; 8]).await.unwrap(), 0);
     }

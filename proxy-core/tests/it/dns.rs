@@ -57,6 +57,22 @@ impl Moving {
 }
 
 #[tokio::test]
+async fn new_requests_follow_the_name_and_old_connections_are_not_used_for_them() {
+    let moving = Moving::start().await;
+    let mut wire = moving.rig.wire().await;
+    assert_eq!(wire.ask(get("/")).await.body, b"old");
+    moving.dns.set(NAME, &[moving.new.addr().ip()], 0);
+    moving.until_new().await;
+    let served = moving.old.requests().len();
+    for _ in 0..20 {
+        assert_eq!(wire.ask(get("/")).await.body, b"new");
+        assert_eq!(moving.rig.get("/").await.body, b"new");
+    }
+    assert_eq!(moving.old.requests().len(), served);
+    moving.old.until_ended(moving.old.accepted()).await;
+}
+
+#[tokio::test]
 async fn a_request_in_flight_is_finished_at_the_old_address() {
     let server = Net::fresh().server(1);
     let old = Origin::bind(server.pod(2)).await;

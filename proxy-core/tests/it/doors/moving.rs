@@ -74,6 +74,26 @@ async fn pages_on_kept_connections_go_to_the_new_pod_once_the_name_has_moved() {
 }
 
 #[tokio::test]
+async fn idle_connections_to_an_address_that_left_the_answer_are_closed() {
+    let service = Service::start().await;
+    let mut wires = [service.rig.wire().await, service.rig.wire().await];
+    for wire in &mut wires {
+        wire.ask(get("/")).await;
+    }
+    assert!(
+        service.old.look(|state| state.open_connections) > 0,
+        "kept for the next page"
+    );
+    service.flip().await;
+    service
+        .old
+        .until("no connection left", |state| {
+            (state.open_connections == 0).then_some(())
+        })
+        .await;
+}
+
+#[tokio::test]
 async fn a_live_tab_stays_with_its_pod_through_the_flip_and_the_drain() {
     let service = Service::start().await;
     let mut browser = Browser::clear(service.rig.addr(), HOST).await;
