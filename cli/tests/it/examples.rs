@@ -40,6 +40,10 @@ fn the_caddyfiles_of_the_readme_are_valid() {
         let directory = Directory::new();
         std::fs::write(directory.path().join("Caddyfile"), block).unwrap();
         let validated = finish(doorway(directory.path(), &["validate"]).env("SECRET", SECRET));
-        assert_eq!((validated.code, validated.stderr.as_str()), (Some(0), ""), "{block}");
+        assert_eq!(
+            (validated.code, validated.stderr.as_str()),
+            (Some(0), ""),
+            "{block}"
+        );
     }
 }

@@ -189,7 +189,8 @@ async fn send(
             Err(SendFailure { failure, .. }) => return Err(Missed::Sent(failure)),
         }
     }
-    let (channel, address) = match open(worker, cluster, addresses).await {
+    // Boxed, as it is large and rare: every request's future would carry the room for it.
+    let (channel, address) = match Box::pin(open(worker, cluster, addresses)).await {
         Ok(opened) => opened,
         Err(failure) => return Err(Missed::Unsent(request, failure)),
     };
@@ -214,7 +215,7 @@ async fn over(
     let Some(limit) = cluster.head_timeout else {
         return answer.await;
     };
-    match tokio::time::timeout(limit, answer).await {
+    match tokio::time::timeout(limit, Box::pin(answer)).await {
         Ok(result) => result,
         Err(_) => Err(SendFailure {
             unsent: None,

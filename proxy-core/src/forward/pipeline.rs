@@ -11,7 +11,7 @@ use http_body::Body as _;
 use hyper::upgrade::OnUpgrade;
 
 use super::access_log::Access;
-use super::exchange::{Failed, Target, exchange};
+use super::exchange::{Answered, Failed, Target, exchange};
 use super::interim;
 use super::outgoing;
 use super::view::{ServerView, View};
@@ -44,6 +44,24 @@ pub struct Aborted;
 
 /// Counts a client that leaves before the head of its answer.
 struct Unanswered<'w>(Option<&'w Worker>);
+
+/// Where a request stands after the routes.
+enum Routed<'a> {
+    /// It has its answer; `None`: close without one.
+    Answered(Option<Response<Body>>),
+    /// It goes to an upstream.
+    Onward(Box<Onward<'a>>, Box<Request<Body>>),
+}
+
+/// A request that goes to an upstream, and what is needed when its answer comes.
+struct Onward<'a> {
+    cx: Context,
+    walk: Walk<'a>,
+    cluster: &'a Cluster,
+    target: Target<'a>,
+    wanted: Option<Wanted>,
+    client_upgrade: Option<OnUpgrade>,
+}
 
 /// One request on its way.
 struct Exchange<'a> {
@@ -83,7 +101,8 @@ impl Handler {
         let mut access = server
             .logs
             .as_ref()
-            .and_then(|logs| Access::begin(logs, &request, connection));
+            .and_then(|logs| Access::begin(logs, &request, connection))
+            .map(Box::new);
         let request = match &access {
             Some(access) => request.map(|body| access.meter_request(body)),
             None => request,
@@ -121,14 +140,30 @@ impl Service for Handler {
 impl<'a> Exchange<'a> {
     /// The answer, or `None` to close the connection without one.
     async fn answer(&mut self, request: Request<Body>) -> Option<Response<Body>> {
+        // Everything before and after the one wait is plain code: its locals take no room in the future.
+        let (mut onward, request) = match self.route(request) {
+            Routed::Answered(response) => return response,
+            Routed::Onward(onward, request) => (onward, request),
+        };
+        let answered = exchange(self.worker, onward.cluster, onward.target, request).await;
+        let response = match answered.and_then(|answered| self.accept(answered, &mut onward)) {
+            Ok(response) => response,
+            Err(failed) => self.fail(onward.cx.host_port(), failed),
+        };
+        let response = beside_early(response, &mut onward.cx);
+        Some(filter(response, &onward.walk, &onward.cx))
+    }
+
+    /// Checks the head and walks the routes to an answer or to an upstream.
+    fn route(&mut self, request: Request<Body>) -> Routed<'a> {
         let (mut parts, body) = request.into_parts();
         let host = match target::check(&mut parts) {
             Ok(Asks::Resource(host)) => host,
-            Ok(Asks::Server) => return Some(Response::new(Body::empty())),
+            Ok(Asks::Server) => return Routed::Answered(Some(Response::new(Body::empty()))),
             Err(rejection) => {
                 let failure =
                     Failure::from(Reason::BadRequest(rejection.reason)).with_status(rejection.status);
-                return Some(self.fail("", failure.into()));
+                return Routed::Answered(Some(self.fail("", failure.into())));
             }
         };
         let Self {
@@ -150,7 +185,7 @@ impl<'a> Exchange<'a> {
         };
         let mut walk = Walk::new(&server.routes, &cx);
         let response = match walk.next(&mut cx) {
-            Step::Static(fixed) if fixed.abort => return None,
+            Step::Static(fixed) if fixed.abort => return Routed::Answered(None),
             Step::Static(fixed) => over_early(fixed.respond(&cx), &cx),
             Step::End => beside_early(Response::new(Body::empty()), &mut cx),
             Step::Gone(reason) => {
@@ -158,29 +193,27 @@ impl<'a> Exchange<'a> {
                 let response = self.fail(cx.host_port(), failure.into());
                 beside_early(response, &mut cx)
             }
-            Step::Proxy(number) => {
-                let response = match self.forward(number, &walk, &mut cx, &client, body).await {
-                    Ok(response) => response,
-                    Err(failed) => self.fail(cx.host_port(), failed),
-                };
-                beside_early(response, &mut cx)
-            }
+            Step::Proxy(number) => match self.destination(number, &walk, &cx.parts.method) {
+                Some((cluster, target)) => return self.onward(cx, walk, cluster, target, &client, body),
+                None => {
+                    let response = self.fail(cx.host_port(), Reason::NoUpstream.into());
+                    beside_early(response, &mut cx)
+                }
+            },
         };
-        Some(filter(response, &walk, &cx))
+        Routed::Answered(Some(filter(response, &walk, &cx)))
     }
 
-    async fn forward(
-        &mut self,
-        number: usize,
-        walk: &Walk<'a>,
-        cx: &mut Context,
+    /// Makes the request that goes to the upstream.
+    fn onward(
+        &self,
+        mut cx: Context,
+        walk: Walk<'a>,
+        cluster: &'a Cluster,
+        target: Target<'a>,
         client: &Client,
         body: Body,
-    ) -> Result<Response<Body>, Failed> {
-        let cluster = self.view.clusters.get(number).ok_or(Reason::NoUpstream)?;
-        let target = self
-            .target(cluster, walk, &cx.parts.method)
-            .ok_or(Reason::NoUpstream)?;
+    ) -> Routed<'a> {
         let wanted = Wanted::of(&cx.parts, !body.is_end_stream());
         let client_upgrade = wanted
             .as_ref()
@@ -205,12 +238,27 @@ impl<'a> Exchange<'a> {
         );
         let mut request = Box::new(Request::from_parts(parts, body));
         interim::pass_on(&mut request, self.connection, version);
-        let (mut response, upstream) = exchange(self.worker, cluster, target, request).await?;
+        Routed::Onward(
+            Box::new(Onward {
+                cx,
+                walk,
+                cluster,
+                target,
+                wanted,
+                client_upgrade,
+            }),
+            request,
+        )
+    }
+
+    /// Checks an upstream's answer and begins the tunnel if it grants an upgrade.
+    fn accept(&mut self, answered: Answered, onward: &mut Onward<'a>) -> Result<Response<Body>, Failed> {
+        let (mut response, upstream) = answered;
         self.upstream = Some(upstream);
-        outgoing::check_response(&mut response, wanted.as_ref())?;
+        outgoing::check_response(&mut response, onward.wanted.as_ref())?;
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             let upstream = hyper::upgrade::on(&mut response);
-            let client = client_upgrade.ok_or(Reason::BadResponse)?;
+            let client = onward.client_upgrade.take().ok_or(Reason::BadResponse)?;
             self.worker
                 .tasks
                 .spawn("tunnel", upgrade::tunnel(client, upstream));
@@ -218,6 +266,16 @@ impl<'a> Exchange<'a> {
         *response.version_mut() = Version::HTTP_11;
         response.extensions_mut().clear();
         Ok(response)
+    }
+
+    fn destination(
+        &self,
+        number: usize,
+        walk: &Walk<'a>,
+        method: &Method,
+    ) -> Option<(&'a Cluster, Target<'a>)> {
+        let cluster = self.view.clusters.get(number)?;
+        Some((cluster, self.target(cluster, walk, method)?))
     }
 
     fn target(&self, cluster: &'a Cluster, walk: &Walk<'a>, method: &Method) -> Option<Target<'a>> {

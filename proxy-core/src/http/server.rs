@@ -128,7 +128,8 @@ pub(crate) async fn serve<S, V>(
     });
     let result = match protocol {
         Protocol::Http1 => serve_http1(io, &state, settings, service).await,
-        Protocol::Http2 => serve_http2(io, &state, settings, tasks, service).await,
+        // Boxed: many more connections are of HTTP/1.1 and would carry the room for it.
+        Protocol::Http2 => Box::pin(serve_http2(io, &state, settings, tasks, service)).await,
     };
     if let Err(error) = result {
         debug!(%peer, %error, "client connection ended");

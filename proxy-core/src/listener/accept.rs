@@ -14,7 +14,8 @@ use tracing::{debug, warn};
 use super::Listener;
 use crate::forward::worker::Worker;
 use crate::http::connection::{Command, Connection};
-use crate::http::server::{self, Protocol, Service};
+use crate::http::server::{self, HttpSettings, Protocol, Service};
+use crate::tasks::Tasks;
 
 /// The longest wait after a failed accept, such as one for want of file descriptors.
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
@@ -80,10 +81,26 @@ async fn connection(
         state.command(Command::Drain);
     }
     let (http, tasks) = (listener.http, worker.tasks.clone());
-    let Some(tls) = &listener.tls else {
-        return server::serve(stream, None, connection, http, tasks, service).await;
-    };
-    let handshake = TlsAcceptor::from(Arc::clone(tls)).accept(stream);
+    match &listener.tls {
+        None => server::serve(stream, None, connection, http, tasks, service).await,
+        // Boxed: a plain connection carries no room for what TLS needs.
+        Some(tls) => {
+            let acceptor = TlsAcceptor::from(Arc::clone(tls));
+            Box::pin(secured(acceptor, stream, connection, http, tasks, service)).await;
+        }
+    }
+}
+
+async fn secured(
+    acceptor: TlsAcceptor,
+    stream: TcpStream,
+    connection: Arc<Connection>,
+    http: HttpSettings,
+    tasks: Tasks,
+    service: impl Service,
+) {
+    let (state, peer) = (Arc::clone(connection.state()), connection.peer());
+    let handshake = Box::pin(acceptor.accept(stream));
     match server::unless_closed(&state, handshake).await {
         Some(Ok(stream)) => {
             let protocol = match stream.get_ref().1.alpn_protocol() {
