@@ -6,6 +6,7 @@
 mod address;
 mod args;
 mod block;
+mod connection_policies;
 mod cx;
 mod directive;
 mod logs;

@@ -1,10 +1,55 @@
-//! Caddy's configuration as one typed model, every error with its place.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
+//! Caddy's configuration, a Caddyfile or JSON, as one typed model, every mistake with its place.
+//!
+//! Two texts lead to one [`Config`]: [`from_caddyfile`] reads what people write and [`from_json`] what programs
+//! write, and [`Config::to_json`] prints the model as Caddy's own JSON. The part of Caddy's language that the model
+//! has is read as Caddy reads it, which is checked against the real one: the same servers, the same routes in the
+//! same order, the same text. The rest is an error, never passed over.
+//!
+//! ```
+//! let text = "example.com {\n\treverse_proxy app:8080\n}\n";
+//! let adapted = caddy_config::from_caddyfile("Caddyfile", text, &|_| None)?;
+//!
+//! let http = adapted.config.apps.http.as_ref().ok_or("there are servers")?;
+//! assert_eq!(http.servers["srv0"].listen[0].to_string(), ":443");
+//!
+//! let json = adapted.config.to_json();
+//! assert_eq!(caddy_config::from_json("printed.json", &json)?, adapted.config);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Findings
+//!
+//! All mistakes of a text come at once, in its order, each with file, line and column, the source line with a mark,
+//! and a way out:
+//!
+//! ```
+//! let text = "example.com {\n\trespnd hello\n\theader X-A {env.HOME}\n}\n";
+//! let findings = caddy_config::from_caddyfile("Caddyfile", text, &|_| None).unwrap_err();
+//! assert_eq!(findings.iter().count(), 2);
+//! assert!(findings.to_string().starts_with(
+//!     "Caddyfile:2:2: unknown directive `respnd`\n  2 | \trespnd hello\n    | \t^^^^^^\n  help: did you mean `respond`?"
+//! ));
+//! ```
+//!
+//! Keys of a `doors_handler` are masked in the lines shown, and of an environment variable its name is shown, not
+//! its value.
+//!
+//! # What it does not do
+//!
+//! It opens no file and reads no environment: texts and a look-up for variables come in as arguments. It does not
+//! decode keys, load certificates or resolve names; whoever runs the configuration does. Texts are limited in
+//! length, nesting and number of values, so that one made to hurt ends in an error at once.
+#![cfg_attr(
+    not(any(test, fuzzing)),
+    deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)
+)]
 
 mod adapt;
 mod caddyfile;
 mod check;
 mod diagnostic;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod json;
 mod model;
 mod source;
@@ -13,18 +58,24 @@ mod template;
 mod text;
 mod units;
 
-pub use self::adapt::{Adapted, from_caddyfile};
-pub use self::diagnostic::{Diagnostic, Diagnostics, Place, Severity};
-pub use self::json::from_json;
-pub use self::template::{Part, Placeholder, Template, TemplateError};
-pub use self::text::text_from_bytes;
-
-pub use self::model::{
-    Admin, Apps, AutomaticHttps, Automation, AutomationPolicy, CertificateFile, CertificateSelection,
-    Certificates, Config, DoorsHandler, DoorsUpstream, DynamicUpstreams, FlushInterval, Handler, HeaderOps,
-    Headers, HostPort, HostPortError, HttpApp, HttpTransport, HttpVersion, IpRange, IpRangeError, IpSource,
-    Issuer, KeepAlive, LoadBalancing, Log, LogEncoder, LogLevel, LogWriter, Logging, MatcherSet, Protocol,
-    Replacement, Resolver, ResolverAddress, ResponseMatcher, ResponseOps, ReverseProxy, Route, Secret,
-    SelectionPolicy, Server, ServerLogs, StaticResponse, Subroute, TlsApp, TlsConnectionPolicy, TlsMatcher,
-    Transport, Upstream,
+pub use self::{
+    adapt::{Adapted, from_caddyfile},
+    diagnostic::{Diagnostic, Diagnostics, Place, Severity},
+    json::from_json,
+    model::{
+        Admin, Apps, AutomaticHttps, Automation, AutomationPolicy, CertificateFile, CertificateSelection,
+        Certificates, Config, DoorsHandler, DoorsUpstream, DynamicUpstreams, FlushInterval, Handler,
+        HeaderOps, Headers, HostPort, HostPortError, HttpApp, HttpTransport, HttpVersion, IpRange,
+        IpRangeError, IpSource, Issuer, KeepAlive, LoadBalancing, Log, LogEncoder, LogLevel, LogWriter,
+        Logging, MatcherSet, Protocol, Replacement, Resolver, ResolverAddress, ResponseMatcher, ResponseOps,
+        ReverseProxy, Route, Secret, SelectionPolicy, Server, ServerLogs, StaticResponse, Subroute, TlsApp,
+        TlsConnectionPolicy, TlsMatcher, Transport, Upstream,
+    },
+    template::{Part, Placeholder, Template, TemplateError},
+    text::text_from_bytes,
 };
+
+/// The README's snippet is a test, too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

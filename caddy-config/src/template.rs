@@ -6,6 +6,8 @@
 
 use std::str::FromStr;
 
+use crate::check;
+
 /// Text in pieces, parsed once and evaluated for each request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Template {
@@ -27,6 +29,8 @@ pub enum Part {
 pub enum Placeholder {
     /// `http.vars.client_ip`: the client, found through trusted proxies.
     ClientIp,
+    /// `http.request.cookie.NAME`: the value of the first cookie of that name.
+    Cookie(String),
     /// `http.request.host`: the host without its port.
     Host,
     /// `http.request.hostport`: the host as the request has it.
@@ -39,6 +43,8 @@ pub enum Placeholder {
     Port,
     /// `http.request.uri.prefixed_query`: the query with its `?`; empty if there is none.
     PrefixedQuery,
+    /// `http.request.proto`: such as `HTTP/1.1` or `HTTP/2.0`.
+    Proto,
     /// `http.request.uri.query`: without the `?`, not decoded.
     Query,
     /// `http.request.remote`: the peer's address and port.
@@ -66,6 +72,7 @@ pub struct TemplateError {
 const NAMESPACES: [&str; 5] = ["http.", "env.", "system.", "time.", "file."];
 
 const REQUEST_HEADER: &str = "http.request.header.";
+const REQUEST_COOKIE: &str = "http.request.cookie.";
 
 // === impl Template ===
 
@@ -135,24 +142,35 @@ impl Placeholder {
             "http.request.uri.path" => Self::Path,
             "http.request.port" => Self::Port,
             "http.request.uri.prefixed_query" => Self::PrefixedQuery,
+            "http.request.proto" => Self::Proto,
             "http.request.uri.query" => Self::Query,
             "http.request.remote" => Self::Remote,
             "http.request.remote.host" => Self::RemoteHost,
             "http.request.remote.port" => Self::RemotePort,
             "http.request.scheme" => Self::Scheme,
             "http.request.uri" => Self::Uri,
-            _ => match name.strip_prefix(REQUEST_HEADER) {
-                Some(field) if !field.is_empty() => Self::RequestHeader(field.to_owned()),
-                _ if is_caddys(name) => {
+            _ => match (
+                word_behind(REQUEST_HEADER, name),
+                word_behind(REQUEST_COOKIE, name),
+            ) {
+                (Some(field), _) => Self::RequestHeader(field),
+                (None, Some(cookie)) => Self::Cookie(cookie),
+                (None, None) if is_caddys(name) => {
                     return Err(TemplateError {
                         name: name.to_owned(),
                     });
                 }
-                _ => return Ok(None),
+                (None, None) => return Ok(None),
             },
         };
         Ok(Some(placeholder))
     }
+}
+
+/// The name of a header field or cookie behind `prefix`.
+fn word_behind(prefix: &str, name: &str) -> Option<String> {
+    let word = name.strip_prefix(prefix)?;
+    check::field_name(word).is_ok().then(|| word.to_owned())
 }
 
 /// A name and what follows its brace. Names end soon, so that a text full of braces is not searched again and again.
@@ -194,6 +212,10 @@ mod tests {
             ]
         );
         assert_eq!(parts(""), []);
+        assert_eq!(
+            parts("{http.request.cookie.a}"),
+            [Part::Placeholder(Placeholder::Cookie("a".to_owned()))]
+        );
         assert_eq!(
             parts("{http.request.header.X-A}"),
             [Part::Placeholder(Placeholder::RequestHeader("X-A".to_owned()))]

@@ -156,7 +156,7 @@ fn admin(line: &Line, cx: &mut Cx<'_>) -> Admin {
 
 fn admin_block(line: &Line, address: &str, cx: &mut Cx<'_>) -> Admin {
     let mut admin = Admin {
-        listen: Some(address.to_owned()),
+        listen: Some(address.to_owned()).filter(|address| !address.is_empty()),
         ..Admin::default()
     };
     for line in line.block.as_deref().unwrap_or_default() {

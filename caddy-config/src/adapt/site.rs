@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     caddyfile::{parser::Block, token::Token},
+    check,
     source::Span,
 };
 
@@ -82,6 +83,7 @@ fn key(token: Token, cx: &mut Cx<'_>) -> Option<Key> {
         );
     }
     if !address.path.is_empty() {
+        cx.check(&token, check::no_placeholder(&address.path));
         let help = "write the address without its path, and `handle PATH { ... }` in the site".to_owned();
         cx.warn(
             token.span,

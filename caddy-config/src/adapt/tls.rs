@@ -1,7 +1,10 @@
 //! `apps.tls`: the certificates of all sites, loaded from files or obtained.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
+mod consolidate;
+
+use self::consolidate::consolidate;
 use super::{
     address::{self, Ports, Scheme},
     cx::Cx,
@@ -9,7 +12,6 @@ use super::{
     options::Options,
     server::{Pairing, Served, is_http_only},
     site::{self, Key},
-    stable_sort::stable_sort,
 };
 use crate::model::{Automation, AutomationPolicy, Certificates, Issuer, TlsApp};
 
@@ -234,150 +236,5 @@ fn report_repeated_subjects(policies: &[Draft], pairings: &[Pairing<'_>], cx: &m
                 help,
             );
         }
-    }
-}
-
-// === which policies are left ===
-
-/// Sorts policies, the more specific first; leaves out those that say nothing, and joins those that say the same.
-fn consolidate(mut policies: Vec<Draft>) -> Vec<Draft> {
-    if policies
-        .iter()
-        .all(|policy| policy.issuer == IssuerSource::Unsaid)
-    {
-        return Vec::new();
-    }
-    stable_sort(&mut policies, &|a, b| {
-        is_subset(a, b) || (!is_subset(b, a) && a.subjects.len() > b.subjects.len())
-    });
-    join_alike(without_empty(policies))
-}
-
-/// A policy that says nothing is only needed to keep names from one behind it that says something.
-fn without_empty(policies: Vec<Draft>) -> Vec<Draft> {
-    let index = SubjectIndex::new(&policies);
-    let needed = |at: usize, policy: &Draft| {
-        let is_last = at.saturating_add(1) == policies.len();
-        let superset = index
-            .first_superset_behind(at, &policies)
-            .and_then(|at| policies.get(at));
-        let speaks_behind = superset.is_none_or(|later| later.issuer != IssuerSource::Unsaid);
-        policy.issuer != IssuerSource::Unsaid || (!is_last && speaks_behind)
-    };
-    let needed: Vec<bool> = policies
-        .iter()
-        .enumerate()
-        .map(|(at, policy)| needed(at, policy))
-        .collect();
-    policies
-        .into_iter()
-        .zip(needed)
-        .filter(|(_, needed)| *needed)
-        .map(|(policy, _)| policy)
-        .collect()
-}
-
-/// Policies for which the same authority issues become one, in the place of the first. One for every name takes
-/// them in too, unless a policy between them has their names.
-fn join_alike(policies: Vec<Draft>) -> Vec<Draft> {
-    let mut joined: Vec<Draft> = Vec::new();
-    for policy in policies {
-        let alike = |other: &&mut Draft| !other.subjects.is_empty() && issue_alike(other, &policy);
-        match joined.iter_mut().find(alike) {
-            Some(first) if !policy.subjects.is_empty() => first.subjects.extend(policy.subjects),
-            _ => joined.push(policy),
-        }
-    }
-    for policy in &mut joined {
-        let mut seen = HashSet::new();
-        policy.subjects.retain(|subject| seen.insert(subject.clone()));
-    }
-    if let Some((every_name, others)) = joined.split_last()
-        && every_name.subjects.is_empty()
-        && let Some(at) = others.iter().position(|policy| issue_alike(policy, every_name))
-        && let Some((policy, between)) = others.get(at..).and_then(<[_]>::split_first)
-        && !between.iter().any(|other| is_subset(policy, other))
-    {
-        joined.remove(at);
-    }
-    joined
-}
-
-/// Whether certificates come from the same authority for both. Not an equivalence: what names alone decide is like
-/// what the adapter says because of names, and that is like what a directive says.
-fn issue_alike(a: &Draft, b: &Draft) -> bool {
-    use IssuerSource::{Directive, Names, Unsaid};
-    match (a.issuer, b.issuer) {
-        (Unsaid, Unsaid) => {
-            a.subjects.is_empty() || b.subjects.is_empty() || publicity(&a.subjects) == publicity(&b.subjects)
-        }
-        (Unsaid, Names) => publicity(&a.subjects) == (false, true),
-        (Names, Unsaid) => publicity(&b.subjects) == (false, true),
-        (Unsaid, Directive) | (Directive, Unsaid) => false,
-        (Directive | Names, Directive | Names) => true,
-    }
-}
-
-/// Whether there are public names, and whether there are others.
-fn publicity(subjects: &[String]) -> (bool, bool) {
-    let is_public = |subject: &String| address::is_public(subject);
-    (subjects.iter().any(is_public), !subjects.iter().all(is_public))
-}
-
-/// Whether every name of `a` is one of `b`'s.
-fn is_subset(a: &Draft, b: &Draft) -> bool {
-    if a.subjects.is_empty() || b.subjects.is_empty() {
-        return b.subjects.is_empty();
-    }
-    let names: HashSet<&str> = b.subjects.iter().map(String::as_str).collect();
-    let wildcards = b.subjects.iter().any(|name| name.contains('*'));
-    let covered = |name: &String| {
-        names.contains(name.as_str())
-            || wildcards && address::wildcards(name).any(|wildcard| names.contains(wildcard.as_str()))
-    };
-    a.subjects.iter().all(covered)
-}
-
-/// Finds the policies that have a name, without looking at all of them for each.
-#[derive(Debug)]
-struct SubjectIndex {
-    by_subject: HashMap<String, Vec<usize>>,
-    catch_alls: Vec<usize>,
-}
-
-// === impl SubjectIndex ===
-
-impl SubjectIndex {
-    fn new(policies: &[Draft]) -> Self {
-        let mut index = Self {
-            by_subject: HashMap::new(),
-            catch_alls: Vec::new(),
-        };
-        for (at, policy) in policies.iter().enumerate() {
-            for subject in &policy.subjects {
-                index.by_subject.entry(subject.clone()).or_default().push(at);
-            }
-            if policy.subjects.is_empty() {
-                index.catch_alls.push(at);
-            }
-        }
-        index
-    }
-
-    /// The first policy behind the one at `at` that has all of its names.
-    fn first_superset_behind(&self, at: usize, policies: &[Draft]) -> Option<usize> {
-        let policy = policies.get(at)?;
-        let mut candidates: BTreeSet<usize> = self.catch_alls.iter().copied().collect();
-        if let Some(name) = policy.subjects.first() {
-            for wide in std::iter::once(name.clone()).chain(address::wildcards(name)) {
-                candidates.extend(self.by_subject.get(&wide).into_iter().flatten());
-            }
-        }
-        let mut behind = candidates.into_iter().filter(|candidate| *candidate > at);
-        behind.find(|candidate| {
-            policies
-                .get(*candidate)
-                .is_some_and(|other| is_subset(policy, other))
-        })
     }
 }

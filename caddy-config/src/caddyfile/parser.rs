@@ -5,8 +5,9 @@
 use super::token::Token;
 use crate::source::{Report, Span};
 
-/// Deeper nesting is refused; what people write stays below ten.
-const MAX_NESTING: usize = 64;
+/// Deeper nesting is refused; what people write stays below ten. Each level is four of the JSON, which common
+/// readers refuse beyond 128.
+const MAX_NESTING: usize = 24;
 
 /// A block at the top of the file.
 #[derive(Debug)]

@@ -43,7 +43,11 @@ fn writer<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<LogWriter> {
         "stderr" => LogWriter::Stderr {},
         "stdout" => LogWriter::Stdout {},
         _ => {
-            let filename = object.require("filename", cx, |node, cx| cx.string(node).map(PathBuf::from));
+            let filename = object.require("filename", cx, |node, cx| {
+                let path = cx.string(node)?;
+                cx.check(node, (!path.is_empty()).then_some(()).ok_or("the path is empty"))?;
+                Some(PathBuf::from(path))
+            });
             LogWriter::File {
                 filename: filename.unwrap_or_default(),
             }

@@ -254,7 +254,7 @@ impl Reader<'_, '_> {
         let mut out = String::new();
         loop {
             let start = self.at;
-            self.bump_while(|c| c != '"' && c != '\\' && !c.is_ascii_control());
+            self.bump_while(|c| c != '"' && c != '\\' && c >= ' ');
             out.push_str(self.text.get(start..self.at).unwrap_or_default());
             match self.peek() {
                 Some('"') => {

@@ -1,11 +1,16 @@
 //! Routes and matchers.
 
+use std::collections::HashSet;
+
 use super::{
     decode::{Cx, Object},
     handler::handler,
     reader::Node,
 };
-use crate::model::{MatcherSet, Route};
+use crate::{
+    check,
+    model::{MatcherSet, Route},
+};
 
 pub(super) fn route<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Route> {
     let mut object = Object::open(node, cx)?;
@@ -24,14 +29,34 @@ pub(super) fn route<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Route> {
 fn matcher_set<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<MatcherSet> {
     let mut object = Object::open(node, cx)?;
     let set = MatcherSet {
-        host: object.get("host", cx, strings),
-        method: object.get("method", cx, strings),
-        path: object.get("path", cx, strings),
+        host: object.get("host", cx, hosts),
+        method: object.get("method", cx, values),
+        path: object.get("path", cx, values),
     };
     object.finish(cx);
     Some(set)
 }
 
-fn strings<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Vec<String>> {
-    cx.list(node, |node, cx| cx.string(node))
+fn values<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Vec<String>> {
+    cx.list(node, |node, cx| {
+        let text = cx.string(node)?;
+        cx.check(node, check::no_placeholder(&text))?;
+        Some(text)
+    })
+}
+
+/// Caddy refuses a host that is listed twice too.
+fn hosts<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Vec<String>> {
+    let mut seen = HashSet::new();
+    cx.list(node, |node, cx| {
+        let host = cx.string(node)?;
+        cx.check(node, check::no_placeholder(&host))?;
+        cx.check(
+            node,
+            seen.insert(host.to_ascii_lowercase())
+                .then_some(())
+                .ok_or("this host is repeated"),
+        )?;
+        Some(host)
+    })
 }

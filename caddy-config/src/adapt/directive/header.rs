@@ -188,9 +188,9 @@ fn condition(kind: &Token, args: &[Token], matcher: &mut ResponseMatcher, cx: &m
         "header" => match args {
             [field, value] => wanted_field(field, value, &mut matcher.headers, cx),
             [field] if field.text.starts_with('!') => {
-                matcher
-                    .headers
-                    .insert(field.text.trim_start_matches('!').to_owned(), None);
+                let name = field.text.strip_prefix('!').unwrap_or_default();
+                cx.check(field, check::field_name(name));
+                matcher.headers.insert(name.to_owned(), None);
             }
             _ => cx.error(
                 kind.span,

@@ -108,6 +108,9 @@ fn writer(line: &Line, cx: &mut Cx<'_>) -> Option<LogWriter> {
             return None;
         };
         cx.surplus(surplus);
+        if path.text.is_empty() {
+            cx.error(path.span, "the path is empty", None);
+        }
         for inner in line.block.iter().flatten() {
             let name = cx.quote(&inner.name);
             let help = "remove it; rotate the file with logrotate and copytruncate until then".to_owned();

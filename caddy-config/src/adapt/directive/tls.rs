@@ -57,6 +57,9 @@ pub(super) fn read(args: Args<'_>, cx: &mut Cx<'_>) -> Option<SiteTls> {
 
 /// Each certificate is loaded once, under one tag, however many sites name it.
 fn files(certificate: &Token, key: &Token, cx: &mut Cx<'_>) -> SiteTls {
+    for file in [certificate, key].into_iter().filter(|file| file.text.is_empty()) {
+        cx.error(file.span, "the path is empty", None);
+    }
     if let Some((tag, first_key)) = cx.certificates.get(&certificate.text) {
         let (tag, differs) = (tag.clone(), *first_key != key.text);
         if differs {

@@ -146,7 +146,7 @@ fn nesting_is_limited() {
     assert!(
         found
             .iter()
-            .any(|message| message.ends_with("blocks nested more than 64 deep")),
+            .any(|message| message.ends_with("blocks nested more than 24 deep")),
         "{found:?}"
     );
 }

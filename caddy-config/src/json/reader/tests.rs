@@ -50,7 +50,7 @@ fn every_kind_of_value_is_read_with_its_span() {
 fn escapes_become_their_characters() {
     assert_eq!(string(r#""\"\\\/\b\f\n\r\t""#), "\"\\/\u{8}\u{c}\n\r\t");
     assert_eq!(string(r#""\u00e9\ud83d\ude00""#), "\u{e9}\u{1f600}");
-    assert_eq!(string("\"\u{e9}\u{1f600}\""), "\u{e9}\u{1f600}");
+    assert_eq!(string("\"\u{e9}\u{1f600}\u{7f}\""), "\u{e9}\u{1f600}\u{7f}");
 }
 
 #[test]
