@@ -107,31 +107,31 @@ fn resolve<'s>(sites: &'s [Site], numbers: &[(usize, Vec<usize>)]) -> Vec<Served
 fn report_ambiguous(pairings: &[Pairing<'_>], cx: &mut Cx<'_>) {
     let mut reported: BTreeSet<Span> = BTreeSet::new();
     for pairing in pairings {
-        let mut first: HashMap<(&str, &str), (usize, &Key)> = HashMap::new();
-        for (number, served) in pairing.sites.iter().enumerate() {
-            for key in &served.keys {
-                let id = (key.address.host.as_str(), key.address.path.as_str());
-                let (first_number, first_key) = *first.entry(id).or_insert((number, key));
-                if first_number == number || !reported.insert(key.token.span) {
-                    continue;
-                }
-                let line = cx.line_of(first_key.token.span);
-                if key.token.text == first_key.token.text {
-                    let message = format!("this address has a site already, on line {line}");
-                    cx.error(
-                        key.token.span,
-                        message,
-                        "put their directives into one site".to_owned(),
-                    );
-                } else {
-                    let message =
-                        format!("no request reaches this site: the one on line {line} has its host");
-                    cx.warn(
-                        key.token.span,
-                        message,
-                        "put their directives into one site".to_owned(),
-                    );
-                }
+        let mut by_text: HashMap<&str, (usize, Span)> = HashMap::new();
+        let mut by_host: HashMap<(&str, &str), (usize, Span)> = HashMap::new();
+        let keys = pairing.sites.iter().enumerate();
+        for (number, key) in
+            keys.flat_map(|(number, served)| served.keys.iter().map(move |key| (number, key)))
+        {
+            let (here, address) = ((number, key.token.span), &key.address);
+            let same_text = *by_text.entry(&key.token.text).or_insert(here);
+            let same_host = *by_host.entry((&address.host, &address.path)).or_insert(here);
+            if same_host.0 == number && same_text.0 == number || !reported.insert(key.token.span) {
+                continue;
+            }
+            let help = "put their directives into one site".to_owned();
+            if same_text.0 == number {
+                let line = cx.line_of(same_host.1);
+                let message =
+                    format!("the site on line {line} is for this host too; only one gets its requests");
+                cx.warn(key.token.span, message, help);
+            } else {
+                let line = cx.line_of(same_text.1);
+                cx.error(
+                    key.token.span,
+                    format!("this address has a site already, on line {line}"),
+                    help,
+                );
             }
         }
     }

@@ -494,6 +494,10 @@ fn addresses_that_contradict_each_other_are_errors() {
         ("http://a:443 {\n}", "1:1: the scheme does not go with port 443"),
         ("https://a:80 {\n}", "1:1: the scheme does not go with port 80"),
         (
+            "a {\n}\nhttps://a {\n}\nhttps://a {\n}",
+            "3:1: warning: the site on line 1 is for this host too; only one gets its requests",
+        ),
+        (
             "a {\n}\na {\n}",
             "3:1: this address has a site already, on line 1",
         ),
@@ -653,7 +657,7 @@ fn warnings_come_with_the_configuration() {
         ),
         (
             "a {\n}\nA:443 {\n}",
-            "3:1: no request reaches this site: the one on line 1 has its host",
+            "3:1: the site on line 1 is for this host too; only one gets its requests",
         ),
         (
             "a {\n\trespond \"{$NOT_SET}x\"\n}",
