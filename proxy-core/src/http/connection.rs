@@ -7,6 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use http::HeaderValue;
 use tokio::sync::Notify;
 
+/// How many bytes of interim responses may wait for a client. Further ones are dropped: they are hints, and an
+/// upstream can send them without end.
+const MAX_INTERIM: usize = 64 * 1024;
+
 /// The facts of a client connection that its requests use.
 #[derive(Clone, Debug)]
 pub struct Connection {
@@ -31,6 +35,22 @@ pub(crate) struct ConnState {
     wake: Notify,
     has_interim: AtomicBool,
     interim: Mutex<Vec<u8>>,
+    offers: Offers,
+}
+
+/// The response bodies whose next piece waits for the client, by the period in which they began to wait.
+/// Three periods are enough: the present one, the one before, and those that are older.
+#[derive(Debug, Default)]
+struct Offers {
+    period: AtomicU32,
+    waiting: [AtomicU32; 3],
+}
+
+/// A response body whose next piece waits for the client; until dropped.
+#[derive(Debug)]
+pub(crate) struct Offer {
+    state: Arc<ConnState>,
+    period: u32,
 }
 
 /// What the driver of a connection is asked to do.
@@ -155,12 +175,47 @@ impl ConnState {
         }
     }
 
-    /// Queues an interim response, to be written before anything else of the current exchange.
+    /// Notes that a response body has a piece for the client, who takes them stream by stream, until the
+    /// offer is dropped. `None` for a connection of one stream, whose writes tell as much.
+    pub(crate) fn offer(self: &Arc<Self>) -> Option<Offer> {
+        if !self.multiplexed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let period = self.offers.period.load(Ordering::Relaxed);
+        self.offers.waiting(period).fetch_add(1, Ordering::Relaxed);
+        Some(Offer {
+            state: Arc::clone(self),
+            period,
+        })
+    }
+
+    /// Begins a new period. Gives for how many whole periods the longest offer has waited, 2 standing for
+    /// any longer time.
+    pub(crate) fn next_period(&self) -> u32 {
+        let offers = &self.offers;
+        let ended = offers.period.fetch_add(1, Ordering::Relaxed);
+        // The count goes round after three periods.
+        let since = |before: u32| {
+            offers
+                .waiting(ended.wrapping_add(3 - before))
+                .load(Ordering::Relaxed)
+        };
+        match (since(2), since(1)) {
+            (1.., _) => 2,
+            (0, 1..) => 1,
+            (0, 0) => 0,
+        }
+    }
+
+    /// Queues an interim response, to be written before anything else of the current exchange. It is dropped
+    /// if the client has not taken those before it.
     pub(crate) fn push_interim(&self, head: &[u8]) {
-        self.interim
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .extend_from_slice(head);
+        let mut interim = self.interim.lock().unwrap_or_else(PoisonError::into_inner);
+        if interim.len().saturating_add(head.len()) > MAX_INTERIM {
+            return;
+        }
+        interim.extend_from_slice(head);
+        drop(interim);
         self.has_interim.store(true, Ordering::Release);
         self.wake.notify_one();
     }
@@ -176,7 +231,36 @@ impl ConnState {
     }
 }
 
+// === impl Offers, Offer ===
+
+impl Offers {
+    fn waiting(&self, period: u32) -> &AtomicU32 {
+        let [first, second, third] = &self.waiting;
+        match period % 3 {
+            0 => first,
+            1 => second,
+            _ => third,
+        }
+    }
+}
+
+impl Drop for Offer {
+    fn drop(&mut self) {
+        self.state
+            .offers
+            .waiting(self.period)
+            .fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 // === impl InFlight ===
+
+impl InFlight {
+    /// See [`ConnState::offer`].
+    pub(crate) fn offer(&self) -> Option<Offer> {
+        self.0.offer()
+    }
+}
 
 impl Drop for InFlight {
     fn drop(&mut self) {
@@ -232,5 +316,44 @@ mod tests {
         assert_eq!(state.woken().await, None);
         assert!(state.take_interim().is_some());
         assert!(state.take_interim().is_none());
+    }
+
+    #[test]
+    fn interim_responses_that_a_client_does_not_take_do_not_pile_up() {
+        let state = ConnState::default();
+        for _ in 0..10_000 {
+            state.push_interim(b"HTTP/1.1 103 Early Hints\r\n\r\n");
+        }
+        let queued = state.take_interim().unwrap();
+
+        assert!(queued.len() <= MAX_INTERIM, "{}", queued.len());
+        assert!(queued.ends_with(b"\r\n\r\n"), "none is cut");
+        state.push_interim(b"HTTP/1.1 103 Early Hints\r\n\r\n");
+        assert!(state.take_interim().is_some(), "there is room again");
+    }
+
+    #[test]
+    fn an_offer_that_is_not_taken_grows_old() {
+        let state = Arc::<ConnState>::default();
+        assert!(state.offer().is_none(), "a connection of one stream needs none");
+        state.set_multiplexed();
+        let offer = state.offer();
+        assert_eq!(state.next_period(), 0, "it came in the middle of the period");
+        assert_eq!(state.next_period(), 1);
+        assert_eq!(state.next_period(), 2);
+        drop(offer);
+        assert_eq!(state.next_period(), 0);
+    }
+
+    #[test]
+    fn offers_that_are_taken_in_time_never_grow_old() {
+        let state = Arc::<ConnState>::default();
+        state.set_multiplexed();
+        let mut offer = state.offer();
+        for _ in 0..10 {
+            assert_eq!(state.next_period(), 0);
+            let next = state.offer();
+            drop(std::mem::replace(&mut offer, next));
+        }
     }
 }

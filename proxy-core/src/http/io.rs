@@ -48,7 +48,9 @@ impl<S: AsyncWrite + Unpin> ServerIo<S> {
             }
         }
         while !self.interim.is_empty() {
-            let written = ready!(Pin::new(&mut self.stream).poll_write(cx, &self.interim))?;
+            let result = Pin::new(&mut self.stream).poll_write(cx, &self.interim);
+            self.note_write(&result);
+            let written = ready!(result)?;
             if written == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
@@ -136,6 +138,22 @@ mod tests {
         io.read_to_string(&mut text).await.unwrap();
 
         assert_eq!(text, "abcd");
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_take_an_interim_response_counts_as_stalled() {
+        let (near, _far) = tokio::io::duplex(2);
+        let state = Arc::<ConnState>::default();
+        let mut io = ServerIo::new(near, Bytes::new(), Arc::clone(&state));
+        state.push_interim(b"103;");
+
+        tokio::select! {
+            biased;
+            _ = io.flush() => unreachable!("there is no room"),
+            () = std::future::ready(()) => {}
+        }
+
+        assert!(state.activity().write_blocked);
     }
 
     #[tokio::test]

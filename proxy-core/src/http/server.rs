@@ -15,7 +15,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
 use tracing::debug;
 
-use super::connection::{Command, ConnState, Connection, InFlight};
+use super::connection::{Command, ConnState, Connection, InFlight, Offer};
 use super::io::ServerIo;
 use crate::body::{Body, BoxError};
 use crate::tasks::{TaskExecutor, Tasks};
@@ -26,6 +26,9 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// A dead HTTP/2 peer is found by a PING that stays unanswered for this long.
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 const PING_INTERVAL: Duration = Duration::from_secs(60);
+
+/// How many bytes of a stream may wait for a client. There are many streams on one connection.
+const SEND_BUFFER: usize = 64 * 1024;
 
 /// The protocols and limits of a listener's connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +70,9 @@ pub(crate) trait Service: Clone + Send + Sync + 'static {
 /// A response body that keeps its request counted until the last byte is out.
 struct CountedBody {
     body: Body,
-    _request: InFlight,
+    /// Whether the client is to take the next piece. While it is not, the upstream is awaited.
+    offer: Option<Offer>,
+    request: InFlight,
 }
 
 // === impl HttpSettings ===
@@ -122,7 +127,8 @@ pub(crate) async fn serve<S, V>(
             let response = service.call(request.map(Body::from), connection).await?;
             Ok::<_, V::Abort>(response.map(|body| CountedBody {
                 body,
-                _request: in_flight,
+                offer: in_flight.offer(),
+                request: in_flight,
             }))
         }
     });
@@ -181,6 +187,7 @@ where
         .max_concurrent_streams(settings.max_streams)
         .max_header_list_size(settings.max_head)
         .max_local_error_reset_streams(100)
+        .max_send_buf_size(SEND_BUFFER)
         .keep_alive_interval(PING_INTERVAL)
         .keep_alive_timeout(PING_TIMEOUT)
         .serve_connection(io, service);
@@ -239,7 +246,12 @@ impl HttpBody for CountedBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        self.offer = None;
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        if frame.is_ready() {
+            self.offer = self.request.offer();
+        }
+        frame
     }
 
     fn is_end_stream(&self) -> bool {

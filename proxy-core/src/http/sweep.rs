@@ -37,6 +37,7 @@ struct Entry {
     state: Arc<ConnState>,
     limits: ConnLimits,
     watch: Watch,
+    offers: OfferWatch,
 }
 
 /// Removes a connection from [`Connections`] when dropped.
@@ -50,6 +51,12 @@ pub(crate) struct Registration {
 #[derive(Clone, Copy, Debug, Default)]
 struct Watch {
     last: Activity,
+    ticks: u32,
+}
+
+/// Counts the ticks of a period in which each stream's client should take something.
+#[derive(Clone, Copy, Debug, Default)]
+struct OfferWatch {
     ticks: u32,
 }
 
@@ -79,6 +86,7 @@ impl Connections {
                 state,
                 limits,
                 watch: Watch::default(),
+                offers: OfferWatch::default(),
             },
         );
         Registration {
@@ -111,7 +119,9 @@ impl Connections {
     /// One tick: ends the connections that kept the proxy waiting for too long.
     pub(crate) fn sweep(&self) {
         for entry in self.lock().entries.values_mut() {
-            if let Some(command) = entry.watch.tick(entry.state.activity(), &entry.limits) {
+            let of_phase = entry.watch.tick(entry.state.activity(), &entry.limits);
+            let of_streams = entry.offers.tick(&entry.state, &entry.limits);
+            if let Some(command) = of_phase.max(of_streams) {
                 entry.state.command(command);
             }
         }
@@ -155,13 +165,41 @@ impl Watch {
         } else {
             (limits.head, Command::Close)
         };
-        let over = !limit.is_zero() && TICK.saturating_mul(self.ticks) >= limit;
-        (over && same_phase).then_some(command)
+        let over = |limit: Duration| !limit.is_zero() && TICK.saturating_mul(self.ticks) >= limit;
+        if !same_phase || !over(limit) {
+            None
+        } else if !limits.stalled_write.is_zero() && over(limit.saturating_add(limits.stalled_write)) {
+            // It was asked to drain, but does not take the bytes that would let it.
+            Some(Command::Close)
+        } else {
+            Some(command)
+        }
+    }
+}
+
+// === impl OfferWatch ===
+
+impl OfferWatch {
+    /// A stream that takes nothing holds a connection to an upstream. The others on its connection move to
+    /// a new one first, as they are no part of it.
+    fn tick(&mut self, state: &ConnState, limits: &ConnLimits) -> Option<Command> {
+        self.ticks = self.ticks.saturating_add(1);
+        if limits.stalled_write.is_zero() || TICK.saturating_mul(self.ticks) < limits.stalled_write {
+            return None;
+        }
+        self.ticks = 0;
+        match state.next_period() {
+            0 => None,
+            1 => Some(Command::Drain),
+            _ => Some(Command::Close),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
+
     use super::*;
 
     fn ticks_until(commands: u32, activity: Activity) -> Option<(u32, Command)> {
@@ -185,6 +223,35 @@ mod tests {
             ..Activity::default()
         };
         assert_eq!(ticks_until(400, idle), Some((301, Command::Drain)));
+    }
+
+    #[test]
+    fn a_connection_that_does_not_end_by_itself_is_closed() {
+        let mut watch = Watch::default();
+        let idle = Activity {
+            served: 1,
+            ..Activity::default()
+        };
+        let closed = (1..=400).find(|_| watch.tick(idle, &ConnLimits::default()) == Some(Command::Close));
+        assert_eq!(closed, Some(361));
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_takes_nothing_ends_its_connection_gently_then_at_once() {
+        let connections = Arc::new(Connections::default());
+        let state = Arc::<ConnState>::default();
+        state.set_multiplexed();
+        let _registration = connections.register(Arc::clone(&state), ConnLimits::default());
+        let request = state.begin();
+        let _offer = request.offer();
+        let mut commands = Vec::new();
+        for tick in 1..=180 {
+            connections.sweep();
+            if let Some(Some(command)) = state.woken().now_or_never() {
+                commands.push((tick, command));
+            }
+        }
+        assert_eq!(commands, [(120, Command::Drain), (180, Command::Close)]);
     }
 
     #[test]

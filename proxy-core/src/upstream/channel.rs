@@ -25,6 +25,10 @@ use crate::tasks::{TaskExecutor, Tasks};
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 
+/// The most bytes of an HTTP/1.1 connection that are read ahead: the limit of an answer's head, and what each
+/// client that takes nothing can make the proxy hold.
+const READ_BUFFER: usize = 64 * 1024;
+
 /// Which HTTP an upstream speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Protocol {
@@ -92,7 +96,11 @@ impl Channel {
         });
         match protocol {
             Protocol::Http1 => {
-                let (sender, connection) = http1::handshake(io).await.map_err(failure)?;
+                let (sender, connection) = http1::Builder::new()
+                    .max_buf_size(READ_BUFFER)
+                    .handshake(io)
+                    .await
+                    .map_err(failure)?;
                 tasks.spawn("upstream", async move {
                     if let Err(error) = connection.with_upgrades().await {
                         debug!(%address, %error, "upstream connection ended");
