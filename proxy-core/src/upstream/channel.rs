@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use http::{Request, Response};
+use http::header;
+use http::uri::{Authority, Scheme};
+use http::{Request, Response, Uri};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -139,10 +141,14 @@ impl Channel {
     ) -> Result<Response<Body>, SendFailure> {
         match self {
             Self::Http1(channel) => channel.send(request, pool).await,
-            Self::Http2(mut sender) => match sender.try_send_request(*request).await {
-                Ok(response) => Ok(response.map(Body::from)),
-                Err(error) => Err(SendFailure::new(error, false)),
-            },
+            Self::Http2(mut sender) => {
+                let mut request = request;
+                set_authority(&mut request);
+                match sender.try_send_request(*request).await {
+                    Ok(response) => Ok(response.map(Body::from)),
+                    Err(error) => Err(SendFailure::new(error, false)),
+                }
+            }
         }
     }
 }
@@ -230,6 +236,24 @@ fn failure(error: hyper::Error) -> Failure {
         Reason::Closed
     };
     Failure::from(reason).with_source(error)
+}
+
+/// HTTP/2 has the host in `:authority`, which a request must carry if it was made to a host (RFC 9113,
+/// section 8.3.1).
+fn set_authority(request: &mut Request<Body>) {
+    let Some(host) = request.headers().get(header::HOST) else {
+        return;
+    };
+    let Ok(authority) = Authority::try_from(host.as_bytes()) else {
+        return;
+    };
+    let mut parts = request.uri().clone().into_parts();
+    parts.scheme = Some(Scheme::HTTP);
+    parts.authority = Some(authority);
+    if let Ok(uri) = Uri::from_parts(parts) {
+        *request.uri_mut() = uri;
+        request.headers_mut().remove(header::HOST);
+    }
 }
 
 // === impl CountedIo ===

@@ -258,6 +258,18 @@ async fn the_host_is_forwarded_as_the_client_wrote_it() {
 }
 
 #[tokio::test]
+async fn the_authority_of_http2_becomes_the_host_and_the_other_way_round() {
+    let mut pair = Pair::start(Front::H2c, Back::Http1).await;
+    let (_client, upstream) = pair.open("GET", "/", false).await;
+    assert_eq!(upstream.fields("host"), [HOST]);
+
+    let mut pair = Pair::start(Front::Http1, Back::H2c).await;
+    let (_client, upstream) = pair.open("GET", "/", false).await;
+    assert_eq!(upstream.authority().as_deref(), Some(HOST));
+    assert_eq!(upstream.fields("host"), [""; 0], "one name for one thing");
+}
+
+#[tokio::test]
 async fn field_values_pass_byte_for_byte_and_lines_stay_apart() {
     let reply = b"HTTP/1.1 200 OK\r\nX-Raw: \xff\xfe\xe4\r\nSet-Cookie: a=1, b\r\nSet-Cookie: c=2\r\n\
                   WWW-Authenticate: Basic\r\nWWW-Authenticate: Bearer\r\nX-Empty:\r\nContent-Length: 0\r\n\r\n";

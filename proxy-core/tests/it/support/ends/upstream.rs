@@ -138,6 +138,14 @@ impl UpstreamEnd {
         }
     }
 
+    /// The authority of an HTTP/2 request.
+    pub(crate) fn authority(&self) -> Option<String> {
+        match self {
+            Self::Http1 { .. } => None,
+            Self::Http2 { head, .. } => head.uri.authority().map(ToString::to_string),
+        }
+    }
+
     /// The values of a field of the request.
     pub(crate) fn fields(&self, name: &str) -> Vec<String> {
         match self {
