@@ -14,6 +14,7 @@ use super::access_log::Access;
 use super::exchange::{Answered, Failed, Target, exchange};
 use super::interim;
 use super::outgoing;
+use super::upload::{self, Upload};
 use super::view::{ServerView, View};
 use super::worker::Worker;
 use crate::body::Body;
@@ -61,6 +62,7 @@ struct Onward<'a> {
     target: Target<'a>,
     wanted: Option<Wanted>,
     client_upgrade: Option<OnUpgrade>,
+    upload: Option<Upload>,
 }
 
 /// One request on its way.
@@ -227,6 +229,7 @@ impl<'a> Exchange<'a> {
         };
         parts.extensions.clear();
         let body = limit::within(body, self.server.body_timeout);
+        let (body, upload) = upload::stoppable(body);
         let body = interim::hold_for_continue(body, &parts.headers, &mut parts.extensions);
         outgoing::prepare(
             &mut parts,
@@ -246,6 +249,7 @@ impl<'a> Exchange<'a> {
                 target,
                 wanted,
                 client_upgrade,
+                upload,
             }),
             request,
         )
@@ -265,7 +269,10 @@ impl<'a> Exchange<'a> {
         }
         *response.version_mut() = Version::HTTP_11;
         response.extensions_mut().clear();
-        Ok(response)
+        Ok(match onward.upload.take() {
+            Some(upload) => upload.end_with(response),
+            None => response,
+        })
     }
 
     fn destination(

@@ -239,3 +239,16 @@ async fn clients_that_retry_on_a_clean_close_see_no_failure_through_a_restart() 
     let next = Rig::caddyfile(&text(addr.port()));
     next.canary().await;
 }
+
+#[tokio::test]
+async fn an_upload_whose_answer_came_early_does_not_hold_the_stop_up() {
+    let mut pair = Pair::start(Front::H2c, Back::Http1).await;
+    let mut h2 = pair.rig.h2().await;
+    let request = h2.request(http::Method::POST, "/").body(()).unwrap();
+    let mut stream = h2.open(request, false).await;
+    let mut upstream = pair.upstreams.next().await;
+    pair.rig.begin_stop();
+    upstream.respond(503, &[("content-length", "0")]).await;
+    assert_eq!(stream.response().await.status(), 503);
+    assert!(pair.rig.until_stopped().await.drained);
+}

@@ -159,7 +159,8 @@ async fn a_killed_pod_costs_its_own_sessions_a_reload_and_nobody_else_anything()
         for session in &mut sessions {
             if session.token() == killed {
                 session.expect_cut().await;
-                for answer in [session.try_click().await, session.try_sync().await] {
+                // The client of a cut stream asks for the next one; that is how it learns that the page is dead.
+                for answer in [session.try_sync().await, session.try_click().await] {
                     assert_eq!(answer.status, StatusCode::GONE);
                     assert_eq!(answer.headers["cache-control"], "no-store");
                 }

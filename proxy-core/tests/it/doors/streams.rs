@@ -8,8 +8,10 @@ use serde_json::json;
 use super::{PROTOCOLS, pod_and_doors, pod_and_rig};
 use crate::support::browser::{Browser, Tab, framed};
 use crate::support::h2_client;
-use crate::support::pod::{Pod, Protocol};
-use crate::support::rig::{HOST, get};
+use crate::support::net::Net;
+use crate::support::origin::Origin;
+use crate::support::pod::{Pod, Protocol, token_for};
+use crate::support::rig::{Doors, HOST, get};
 use crate::support::wire::End;
 
 const ROLL: Bytes = Bytes::from_static(b"\x02\xff");
@@ -173,6 +175,26 @@ async fn the_proxys_own_410_waits_for_no_body_over_http1() {
     .await;
     assert_eq!(wire.answer().await.head.status(), 410);
     assert_eq!(wire.rest().await, (Vec::new(), End::Fin));
+}
+
+#[tokio::test]
+async fn a_pods_early_answer_to_a_report_is_delivered_and_ends_the_upload() {
+    let server = Net::fresh().server(1);
+    let origin = Origin::bind(server.pod(1)).await;
+    let rig = Doors::server(server, server.pod(1), origin.addr().port()).start();
+    let mut browser = Browser::clear(rig.addr(), HOST).await;
+    let path = format!("/~/{}/s/I1?t=1", token_for(server.pod(1)));
+    let mut report = browser.open(Method::POST, &path, false).await;
+    let mut upstream = origin.accept().await;
+    upstream.head().await;
+    upstream
+        .send("HTTP/1.1 410 Gone\r\nContent-Length: 4\r\n\r\ndead")
+        .await;
+
+    let (head, mut body) = report.response().await.into_parts();
+    assert_eq!(head.status, StatusCode::GONE);
+    assert_eq!(h2_client::read(&mut body).await.unwrap().0, b"dead");
+    assert_eq!(report.until_reset().await, Reason::NO_ERROR);
 }
 
 #[tokio::test]

@@ -2,7 +2,9 @@
 
 use std::net::Ipv4Addr;
 
-use crate::support::ends::{Back, Ending, Front, Pair};
+use h2::Reason;
+
+use crate::support::ends::{Back, ClientEnd, Ending, Front, Pair};
 use crate::support::origin::{Recorder, Reply};
 use crate::support::rig::{HOST, Rig};
 
@@ -136,6 +138,31 @@ async fn trailers_that_would_change_framing_routing_or_trust_are_never_merged_or
         );
         assert_eq!(upstream.fields("host"), [HOST]);
         assert_eq!(upstream.fields("authorization"), [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn an_early_answer_is_delivered_while_the_request_is_still_open() {
+    for mut pair in Pair::all().await {
+        let (mut client, mut upstream) = pair.open("POST", "/upload", true).await;
+        client.send("some").await;
+        upstream.expect("some").await;
+        upstream.respond(413, &[("content-length", "3")]).await;
+        upstream.send("big").await;
+        upstream.finish(&[]).await;
+        assert_eq!(client.head().await.status, 413);
+        client.expect("big").await;
+        assert_eq!(client.ending().await, clean(&[]));
+        match client {
+            ClientEnd::Http1 { mut wire, .. } => {
+                let (after, _) = wire.rest().await;
+                assert_eq!(
+                    after, b"",
+                    "nothing but the end of the connection stops an upload over HTTP/1"
+                );
+            }
+            ClientEnd::Http2 { mut stream, .. } => assert_eq!(stream.until_reset().await, Reason::NO_ERROR),
+        }
     }
 }
 

@@ -142,8 +142,11 @@ impl Pod {
 
     /// Dies at once: the address refuses connections, open ones are cut.
     pub(crate) async fn kill(self) {
-        self.serving.abort();
-        let _cancelled = within("the pod's death", self.serving).await;
+        let Self { shared, serving, .. } = self;
+        serving.abort();
+        let _cancelled = within("the pod's death", serving).await;
+        let closed = |state: &State| (state.open_connections == 0).then_some(());
+        shared.until("the end of the pod's connections", closed).await;
     }
 }
 
