@@ -263,9 +263,11 @@ impl<'a> Exchange<'a> {
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             let upstream = hyper::upgrade::on(&mut response);
             let client = onward.client_upgrade.take().ok_or(Reason::BadResponse)?;
-            self.worker
-                .tasks
-                .spawn("tunnel", upgrade::tunnel(client, upstream));
+            let open = self.worker.connections.tunnel();
+            self.worker.tasks.spawn("tunnel", async move {
+                let _open = open;
+                upgrade::tunnel(client, upstream).await;
+            });
         }
         *response.version_mut() = Version::HTTP_11;
         response.extensions_mut().clear();

@@ -95,6 +95,14 @@ impl Connections {
         }
     }
 
+    /// Counts a tunnel as an open connection with a request in flight until the guard is dropped. Nothing
+    /// of a tunnel has a limit.
+    pub(crate) fn tunnel(self: &Arc<Self>) -> impl Send + use<> {
+        let state = Arc::<ConnState>::default();
+        let in_flight = state.begin();
+        (self.register(state, ConnLimits::default()), in_flight)
+    }
+
     /// Connections that are open now.
     pub(crate) fn len(&self) -> usize {
         self.lock().entries.len()

@@ -161,6 +161,29 @@ async fn what_is_left_after_the_grace_period_is_cut_and_counted() {
 }
 
 #[tokio::test]
+async fn a_tunnel_does_not_hold_the_stop_up_for_ever() {
+    let origin = Origin::bind(Ipv4Addr::LOCALHOST).await;
+    let rig = with_grace("300ms", origin.addr());
+    let mut client = rig.wire().await;
+    client
+        .send(format!(
+            "GET / HTTP/1.1\r\nHost: {HOST}\r\nConnection: Upgrade\r\nUpgrade: chat\r\n\r\n"
+        ))
+        .await;
+    let mut upstream = origin.accept().await;
+    upstream.head().await;
+    upstream
+        .send("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: chat\r\n\r\n")
+        .await;
+    assert_eq!(client.head().await.status(), 101);
+    let report = rig.stop().await;
+    assert!(!report.drained, "{report:?}");
+    assert_eq!(report.connections_left, 1);
+    client.rest().await;
+    upstream.rest().await;
+}
+
+#[tokio::test]
 async fn an_upload_in_flight_is_finished_too() {
     for front in [Front::Http1, Front::H2c] {
         let mut pair = Pair::start(front, Back::Http1).await;
