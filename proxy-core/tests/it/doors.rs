@@ -18,11 +18,8 @@ const PROTOCOLS: [Protocol; 2] = [Protocol::Http1, Protocol::H2c];
 async fn pod_and_doors(protocol: Protocol) -> (Pod, Doors) {
     let server = Net::fresh().server(1);
     let pod = Pod::speaking(protocol, server.pod(1), 0).await;
-    let doors = Doors::server(server, server.pod(1), pod.addr().port());
-    match protocol {
-        Protocol::Http1 => (pod, doors),
-        Protocol::H2c => (pod, doors.transport("versions h2c")),
-    }
+    let doors = Doors::server(server, server.pod(1), pod.addr().port()).speaking(protocol);
+    (pod, doors)
 }
 
 /// One pod that speaks `protocol`, and a proxy in the clear in front of it.

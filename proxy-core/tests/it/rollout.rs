@@ -11,6 +11,7 @@ use self::session::Session;
 use self::visitors::Visitors;
 use crate::support::dns::DnsServer;
 use crate::support::net::Net;
+use crate::support::pod::Protocol;
 use crate::support::rig::{Doors, HOST, Rig};
 
 /// Each round deploys on both servers, which makes 20 deployments.
@@ -27,15 +28,18 @@ struct Stage {
 // === impl Stage ===
 
 impl Stage {
-    async fn start() -> Self {
+    async fn start(protocol: Protocol) -> Self {
         let net = Net::fresh();
         let dns = DnsServer::start().await;
-        let first = Fleet::start(net.server(1), "one.svc.test", 0, &dns).await;
+        let first = Fleet::start(protocol, net.server(1), "one.svc.test", 0, &dns).await;
         let port = first.port();
-        let second = Fleet::start(net.server(2), "two.svc.test", port, &dns).await;
+        let second = Fleet::start(protocol, net.server(2), "two.svc.test", port, &dns).await;
         let doors =
             Doors::server(net.server(1), "one.svc.test", port).and(net.server(2), "two.svc.test", port);
-        let rig = doors.resolver(dns.address()).start_with_workers(2);
+        let rig = doors
+            .speaking(protocol)
+            .resolver(dns.address())
+            .start_with_workers(2);
         Self {
             rig,
             fleets: [first, second],
@@ -106,7 +110,16 @@ impl Stage {
 
 #[tokio::test]
 async fn twenty_rolling_deployments_cut_nobody_and_move_nobody() {
-    let mut stage = Stage::start().await;
+    roll_out(Protocol::Http1).await;
+}
+
+#[tokio::test]
+async fn twenty_rolling_deployments_of_h2c_pods_cut_nobody_and_move_nobody() {
+    roll_out(Protocol::H2c).await;
+}
+
+async fn roll_out(protocol: Protocol) {
+    let mut stage = Stage::start(protocol).await;
     let mut sessions = stage.sessions(SESSIONS).await;
     let visitors = Visitors::start(stage.rig.addr(), HOST);
     for round in 0..ROUNDS {
@@ -149,7 +162,16 @@ async fn twenty_rolling_deployments_cut_nobody_and_move_nobody() {
 
 #[tokio::test]
 async fn a_killed_pod_costs_its_own_sessions_a_reload_and_nobody_else_anything() {
-    let mut stage = Stage::start().await;
+    kill(Protocol::Http1).await;
+}
+
+#[tokio::test]
+async fn a_killed_h2c_pod_costs_its_own_sessions_a_reload_and_nobody_else_anything() {
+    kill(Protocol::H2c).await;
+}
+
+async fn kill(protocol: Protocol) {
+    let mut stage = Stage::start(protocol).await;
     let mut sessions = stage.sessions(20).await;
     let visitors = Visitors::start(stage.rig.addr(), HOST);
     for round in 0..3 {

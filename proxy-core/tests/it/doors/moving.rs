@@ -4,11 +4,12 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use http::StatusCode;
 
+use super::PROTOCOLS;
 use crate::support::browser::{Browser, Tab};
 use crate::support::dns::DnsServer;
 use crate::support::h2_client;
 use crate::support::net::Net;
-use crate::support::pod::{Pod, token_for};
+use crate::support::pod::{Pod, Protocol, token_for};
 use crate::support::rig::{Doors, HOST, Rig, get};
 use crate::support::wait::eventually;
 
@@ -28,13 +29,18 @@ struct Service {
 impl Service {
     /// Starts with the name at the old pod.
     async fn start() -> Self {
+        Self::speaking(Protocol::Http1).await
+    }
+
+    async fn speaking(protocol: Protocol) -> Self {
         let server = Net::fresh().server(1);
-        let old = Pod::start(server.pod(1), 0).await;
+        let old = Pod::speaking(protocol, server.pod(1), 0).await;
         let port = old.addr().port();
-        let new = Pod::start(server.pod(2), port).await;
+        let new = Pod::speaking(protocol, server.pod(2), port).await;
         let dns = DnsServer::start().await;
         dns.set(SERVICE, &[old.addr().ip()], 0);
         let rig = Doors::server(server, SERVICE, port)
+            .speaking(protocol)
             .resolver(dns.address())
             .start();
         Self { dns, old, new, rig }
@@ -53,23 +59,25 @@ impl Service {
 
 #[tokio::test]
 async fn pages_on_kept_connections_go_to_the_new_pod_once_the_name_has_moved() {
-    let service = Service::start().await;
-    let mut wire = service.rig.wire().await;
-    let mut browser = Browser::clear(service.rig.addr(), HOST).await;
-    for _ in 0..3 {
-        assert_eq!(
-            Tab::read(&wire.ask(get("/")).await.body).unwrap().token,
-            service.old.token()
-        );
-        assert_eq!(browser.load("/").await.token, service.old.token());
-    }
-    service.flip().await;
-    for _ in 0..10 {
-        assert_eq!(
-            Tab::read(&wire.ask(get("/")).await.body).unwrap().token,
-            service.new.token()
-        );
-        assert_eq!(browser.load("/").await.token, service.new.token());
+    for protocol in PROTOCOLS {
+        let service = Service::speaking(protocol).await;
+        let mut wire = service.rig.wire().await;
+        let mut browser = Browser::clear(service.rig.addr(), HOST).await;
+        for _ in 0..3 {
+            assert_eq!(
+                Tab::read(&wire.ask(get("/")).await.body).unwrap().token,
+                service.old.token()
+            );
+            assert_eq!(browser.load("/").await.token, service.old.token());
+        }
+        service.flip().await;
+        for _ in 0..10 {
+            assert_eq!(
+                Tab::read(&wire.ask(get("/")).await.body).unwrap().token,
+                service.new.token()
+            );
+            assert_eq!(browser.load("/").await.token, service.new.token());
+        }
     }
 }
 
@@ -95,60 +103,64 @@ async fn idle_connections_to_an_address_that_left_the_answer_are_closed() {
 
 #[tokio::test]
 async fn a_live_tab_stays_with_its_pod_through_the_flip_and_the_drain() {
-    let service = Service::start().await;
-    let mut browser = Browser::clear(service.rig.addr(), HOST).await;
-    let tab = browser.load("/").await;
-    let mut sync = browser.sync().await;
-    service.old.until_synced(&tab.instance).await;
-    service.flip().await;
-    service.old.drain();
+    for protocol in PROTOCOLS {
+        let service = Service::speaking(protocol).await;
+        let mut browser = Browser::clear(service.rig.addr(), HOST).await;
+        let tab = browser.load("/").await;
+        let mut sync = browser.sync().await;
+        service.old.until_synced(&tab.instance).await;
+        service.flip().await;
+        service.old.drain();
 
-    service.old.push(&tab.instance, "still here");
-    let mut body = sync.response().await.into_body();
-    assert!(
-        h2_client::piece(&mut body)
-            .await
-            .unwrap()
-            .ends_with(b"still here")
-    );
-    assert_eq!(browser.click().await.body, br#"{"clicks":1,"received":2}"#);
-    let mut next = browser.sync().await;
-    service.old.until_syncs(&tab.instance, 2).await;
-    service.old.push(&tab.instance, "and here");
-    assert_eq!(next.response().await.status(), StatusCode::OK);
-    assert_eq!(
-        browser.id_cookie(),
-        Some(service.old.token()),
-        "no longer renewed, not deleted"
-    );
-    assert_eq!(service.new.look(|state| state.gone), 0);
+        service.old.push(&tab.instance, "still here");
+        let mut body = sync.response().await.into_body();
+        assert!(
+            h2_client::piece(&mut body)
+                .await
+                .unwrap()
+                .ends_with(b"still here")
+        );
+        assert_eq!(browser.click().await.body, br#"{"clicks":1,"received":2}"#);
+        let mut next = browser.sync().await;
+        service.old.until_syncs(&tab.instance, 2).await;
+        service.old.push(&tab.instance, "and here");
+        assert_eq!(next.response().await.status(), StatusCode::OK);
+        assert_eq!(
+            browser.id_cookie(),
+            Some(service.old.token()),
+            "no longer renewed, not deleted"
+        );
+        assert_eq!(service.new.look(|state| state.gone), 0);
+    }
 }
 
 #[tokio::test]
 async fn a_link_on_a_draining_pod_ends_the_tab_and_its_reload_lands_on_the_new_pod() {
-    let service = Service::start().await;
-    let mut browser = Browser::clear(service.rig.addr(), HOST).await;
-    let old = browser.load("/").await;
-    service.flip().await;
-    assert_eq!(browser.click().await.status, StatusCode::OK);
-    service.old.drain();
-    assert_eq!(browser.follow_link().await.status, StatusCode::GONE);
-    assert_eq!(browser.load("/target").await.token, service.new.token());
-    assert_eq!(browser.id_cookie(), Some(service.new.token()));
-    assert_eq!(browser.click().await.status, StatusCode::OK);
+    for protocol in PROTOCOLS {
+        let service = Service::speaking(protocol).await;
+        let mut browser = Browser::clear(service.rig.addr(), HOST).await;
+        let old = browser.load("/").await;
+        service.flip().await;
+        assert_eq!(browser.click().await.status, StatusCode::OK);
+        service.old.drain();
+        assert_eq!(browser.follow_link().await.status, StatusCode::GONE);
+        assert_eq!(browser.load("/target").await.token, service.new.token());
+        assert_eq!(browser.id_cookie(), Some(service.new.token()));
+        assert_eq!(browser.click().await.status, StatusCode::OK);
 
-    let addr = service.old.addr();
-    service.old.exit().await;
-    let path = format!("/~/{}/h/{}/1", old.token, old.instance);
-    assert_eq!(
-        browser.exchange(http::Method::POST, &path, b"{}").await.status,
-        StatusCode::GONE
-    );
-    assert_eq!(
-        browser.load("/again").await.token,
-        service.new.token(),
-        "{addr} is gone, the page does not care"
-    );
+        let addr = service.old.addr();
+        service.old.exit().await;
+        let path = format!("/~/{}/h/{}/1", old.token, old.instance);
+        assert_eq!(
+            browser.exchange(http::Method::POST, &path, b"{}").await.status,
+            StatusCode::GONE
+        );
+        assert_eq!(
+            browser.load("/again").await.token,
+            service.new.token(),
+            "{addr} is gone, the page does not care"
+        );
+    }
 }
 
 #[tokio::test]

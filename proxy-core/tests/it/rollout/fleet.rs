@@ -5,13 +5,14 @@ use std::net::SocketAddr;
 use crate::support::browser::Tab;
 use crate::support::dns::DnsServer;
 use crate::support::net::Server;
-use crate::support::pod::{ID_COOKIE, Pod};
+use crate::support::pod::{ID_COOKIE, Pod, Protocol};
 use crate::support::rig::HOST;
 use crate::support::wait::eventually;
 use crate::support::wire::Wire;
 
 /// One server: its name leads to its fresh pod.
 pub(super) struct Fleet {
+    protocol: Protocol,
     server: Server,
     name: &'static str,
     fresh: Pod,
@@ -24,10 +25,17 @@ pub(super) struct Fleet {
 
 impl Fleet {
     /// Deploys the first pod, on any free port if `port` is 0.
-    pub(super) async fn start(server: Server, name: &'static str, port: u16, dns: &DnsServer) -> Self {
-        let fresh = Pod::start(server.pod(1), port).await;
+    pub(super) async fn start(
+        protocol: Protocol,
+        server: Server,
+        name: &'static str,
+        port: u16,
+        dns: &DnsServer,
+    ) -> Self {
+        let fresh = Pod::speaking(protocol, server.pod(1), port).await;
         dns.set(name, &[fresh.addr().ip()], 0);
         Self {
+            protocol,
             server,
             name,
             fresh,
@@ -67,7 +75,7 @@ impl Fleet {
     pub(super) async fn deploy(&mut self, dns: &DnsServer) {
         self.deployed += 1;
         let number = u8::try_from(self.deployed).expect("few deployments");
-        let next = Pod::start(self.server.pod(number), self.port()).await;
+        let next = Pod::speaking(self.protocol, self.server.pod(number), self.port()).await;
         dns.set(self.name, &[next.addr().ip()], 0);
         self.old.push(std::mem::replace(&mut self.fresh, next));
     }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::h2_client::H2;
 use super::net::Server;
-use super::pod::{ID_COOKIE, SECRET};
+use super::pod::{ID_COOKIE, Protocol, SECRET};
 use super::tls;
 use super::wait::within;
 use super::wire::Wire;
@@ -185,6 +185,14 @@ impl Doors {
     pub(crate) fn transport(mut self, line: &str) -> Self {
         writeln!(self.transport, "\t\t\t{line}").expect("writing to memory");
         self
+    }
+
+    /// Talks to pods that speak `protocol`.
+    pub(crate) fn speaking(self, protocol: Protocol) -> Self {
+        match protocol {
+            Protocol::Http1 => self,
+            Protocol::H2c => self.transport("versions h2c"),
+        }
     }
 
     /// Resolves names at this server.
