@@ -15,6 +15,7 @@ use crate::http::forwarded::IpSet;
 use crate::http::server::HttpSettings;
 use crate::http::sweep::ConnLimits;
 use crate::routing::routes::Routes;
+use crate::routing::template::Template;
 use crate::tls::{Certificates, TlsSite};
 use crate::upstream::resolve::ResolverSet;
 
@@ -125,7 +126,7 @@ impl Compiler<'_> {
             }
             views.push(view);
         }
-        redirects.add_to(ports, &mut views, &mut plans);
+        redirects.add_to(self, ports, &mut views, &mut plans);
         self.check_addresses(&views, &plans);
         (views, plans)
     }
@@ -233,6 +234,12 @@ impl Compiler<'_> {
             what,
             value: value.to_owned(),
         });
+    }
+
+    pub(crate) fn template(&mut self, text: &str) -> Template {
+        text.parse().unwrap_or_else(|error: caddy_config::TemplateError| {
+            self.unsupported(&error.to_string(), "write the value itself")
+        })
     }
 
     pub(crate) fn field_name(&mut self, name: &str) -> Option<HeaderName> {

@@ -117,7 +117,7 @@ fn static_response(compiler: &mut Compiler<'_>, fixed: &model::StaticResponse) -
             .map_or(Some(StatusCode::OK), |code| status(compiler, code))
             .unwrap_or_default(),
         headers: templates(compiler, &fixed.headers),
-        body: Text::parse(&fixed.body),
+        body: Text::new(compiler.template(&fixed.body)),
         close: fixed.close,
         abort: fixed.abort,
     }
@@ -173,7 +173,7 @@ fn ops(compiler: &mut Compiler<'_>, ops: &model::HeaderOps) -> HeaderOps {
             .set
             .iter()
             .filter_map(|(name, values)| {
-                Some((compiler.field_name(name)?, Template::parse(&values.join(","))))
+                Some((compiler.field_name(name)?, compiler.template(&values.join(","))))
             })
             .collect(),
         delete: ops
@@ -209,7 +209,7 @@ fn replacements(compiler: &mut Compiler<'_>, name: &str, list: &[model::Replacem
     list.iter()
         .filter_map(|one| {
             let search = if one.search_regexp.is_empty() {
-                Search::Text(Template::parse(&one.search))
+                Search::Text(compiler.template(&one.search))
             } else {
                 match Regex::new(&one.search_regexp) {
                     Ok(regex) => Search::Regex(regex),
@@ -222,7 +222,7 @@ fn replacements(compiler: &mut Compiler<'_>, name: &str, list: &[model::Replacem
             Some(Replacement {
                 field: field.clone(),
                 search,
-                replace: Template::parse(&one.replace),
+                replace: compiler.template(&one.replace),
             })
         })
         .collect()
@@ -232,13 +232,16 @@ fn templates(
     compiler: &mut Compiler<'_>,
     fields: &BTreeMap<String, Vec<String>>,
 ) -> Vec<(HeaderName, Template)> {
-    fields
-        .iter()
-        .filter_map(|(name, values)| Some((compiler.field_name(name)?, values)))
-        .flat_map(|(name, values)| {
+    let mut templates = Vec::new();
+    for (name, values) in fields {
+        let Some(name) = compiler.field_name(name) else {
+            continue;
+        };
+        templates.extend(
             values
                 .iter()
-                .map(move |value| (name.clone(), Template::parse(value)))
-        })
-        .collect()
+                .map(|value| (name.clone(), compiler.template(value))),
+        );
+    }
+    templates
 }

@@ -207,12 +207,18 @@ impl Redirects {
     }
 
     /// Adds the redirects to the servers on the HTTP port, or makes one for them.
-    pub(super) fn add_to(self, ports: Ports, views: &mut Vec<ServerView>, plans: &mut Vec<Planned>) {
+    pub(super) fn add_to(
+        self,
+        compiler: &mut Compiler<'_>,
+        ports: Ports,
+        views: &mut Vec<ServerView>,
+        plans: &mut Vec<Planned>,
+    ) {
         let mut extra = Vec::new();
         for (address, hosts) in self.by_address {
             let routes = hosts
                 .iter()
-                .map(|(host, port)| redirect(Some(host), *port, ports));
+                .map(|(host, port)| redirect(compiler, Some(host), *port, ports));
             let existing = plans
                 .iter()
                 .find(|plan| plan.port == ports.http && plan.host == address);
@@ -226,7 +232,7 @@ impl Redirects {
             }
         }
         for (address, mut list) in extra {
-            list.push(redirect(None, ports.https, ports));
+            list.push(redirect(compiler, None, ports.https, ports));
             plans.push(compile::planned(
                 &address,
                 ports.http,
@@ -252,7 +258,7 @@ fn redirecting(list: Vec<Route>) -> ServerView {
     }
 }
 
-fn redirect(host: Option<&String>, port: u16, ports: Ports) -> Route {
+fn redirect(compiler: &mut Compiler<'_>, host: Option<&String>, port: u16, ports: Ports) -> Route {
     let port = if port == ports.https || port == 443 {
         String::new()
     } else {
@@ -268,8 +274,8 @@ fn redirect(host: Option<&String>, port: u16, ports: Ports) -> Route {
         matchers: matchers.into_iter().collect(),
         handlers: vec![Handler::Static(Box::new(StaticResponse {
             status: StatusCode::PERMANENT_REDIRECT,
-            headers: vec![(header::LOCATION, Template::parse(&location))],
-            body: Text::parse(""),
+            headers: vec![(header::LOCATION, compiler.template(&location))],
+            body: Text::new(Template::default()),
             close: true,
             abort: false,
         }))],

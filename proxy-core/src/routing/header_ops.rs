@@ -214,7 +214,7 @@ mod tests {
     }
 
     fn text(value: &str) -> Template {
-        Template::parse(value)
+        value.parse().unwrap()
     }
 
     #[test]

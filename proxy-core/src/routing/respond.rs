@@ -57,8 +57,7 @@ impl StaticResponse {
 // === impl Text ===
 
 impl Text {
-    pub(crate) fn parse(text: &str) -> Self {
-        let template = Template::parse(text);
+    pub(crate) fn new(template: Template) -> Self {
         match template.as_static() {
             Some(text) => Self::Static(Bytes::copy_from_slice(text.as_bytes())),
             None => Self::Template(template),
@@ -83,7 +82,7 @@ mod tests {
     use crate::routing::tests::context;
 
     fn answer(body: &str, headers: Vec<(HeaderName, Template)>) -> Response<Body> {
-        let (status, body) = (StatusCode::OK, Text::parse(body));
+        let (status, body) = (StatusCode::OK, Text::new(body.parse().unwrap()));
         let response = StaticResponse {
             status,
             headers,
@@ -110,7 +109,7 @@ mod tests {
         ] {
             assert_eq!(answer(body, vec![]).headers()["content-type"], expected, "{body}");
         }
-        let html = vec![(header::CONTENT_TYPE, Template::parse("text/html"))];
+        let html = vec![(header::CONTENT_TYPE, "text/html".parse().unwrap())];
         assert_eq!(answer("hi", html).headers()["content-type"], "text/html");
         assert!(!answer("", vec![]).headers().contains_key("content-type"));
     }

@@ -190,7 +190,10 @@ mod tests {
     use crate::routing::tests::context;
 
     fn answer(status: u16) -> Handler {
-        let (status, body) = (StatusCode::from_u16(status).unwrap(), Text::parse(""));
+        let (status, body) = (
+            StatusCode::from_u16(status).unwrap(),
+            Text::new(Template::default()),
+        );
         Handler::Static(Box::new(StaticResponse {
             status,
             headers: vec![],
@@ -201,7 +204,7 @@ mod tests {
     }
 
     fn set(name: &'static str, deferred: bool) -> Handler {
-        let value = (http::HeaderName::from_static(name), Template::parse("1"));
+        let value = (http::HeaderName::from_static(name), "1".parse().unwrap());
         let ops = HeaderOps {
             set: vec![value],
             ..HeaderOps::default()
