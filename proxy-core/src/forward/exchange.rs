@@ -232,12 +232,10 @@ async fn open(
 ) -> Result<(Channel, SocketAddr), Failure> {
     worker.counters.upstream_connects.add();
     let (address, stream) = connect::connect(addresses.all(), cluster.dial_timeout).await?;
-    let channel = Channel::open(stream, address, cluster.protocol, &worker.background).await?;
+    let pool = cluster.keep.map(|limits| (&worker.pool, limits));
+    let channel = Channel::open(stream, address, cluster.protocol, &worker.background, pool).await?;
     if addresses.by_name() {
         worker.pool.named(address.ip());
-    }
-    if cluster.keep.is_some() {
-        worker.pool.share(address, &channel);
     }
     Ok((channel, address))
 }

@@ -6,26 +6,20 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
-use http::header;
-use http::uri::{Authority, Scheme};
-use http::{Request, Response, Uri};
+use http::{Request, Response};
 use hyper::body::Incoming;
-use hyper::client::conn::{http1, http2};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tracing::debug;
 
+use super::http2::{Http2, Place};
 use super::pool::{Pool, PoolLimits};
 use crate::body::{Body, OnEnd};
 use crate::error::{Failure, Reason};
-use crate::tasks::{TaskExecutor, Tasks};
-
-/// A dead HTTP/2 upstream is found by a PING that stays unanswered for this long.
-const PING_TIMEOUT: Duration = Duration::from_secs(10);
-const PING_INTERVAL: Duration = Duration::from_secs(30);
+use crate::tasks::Tasks;
 
 /// The most bytes of an HTTP/1.1 connection that are read ahead: the limit of an answer's head, and what each
 /// client that takes nothing can make the proxy hold.
@@ -44,7 +38,7 @@ pub(crate) enum Protocol {
 #[derive(Debug)]
 pub(crate) enum Channel {
     Http1(Http1),
-    Http2(http2::SendRequest<Body>),
+    Http2(Place),
 }
 
 /// An HTTP/1.1 connection between two requests.
@@ -61,8 +55,8 @@ pub(crate) struct Http1 {
 pub(crate) struct SendFailure {
     /// The request, if no byte of it was sent.
     pub(crate) unsent: Option<Box<Request<Body>>>,
-    /// The connection had served before and gave no byte back: the upstream had most likely closed it
-    /// while idle.
+    /// The connection had served before and gave no byte back, or is of HTTP/2 and ended: the upstream had
+    /// most likely closed it without looking at the request.
     pub(crate) was_stale: bool,
     pub(crate) failure: Failure,
 }
@@ -84,20 +78,21 @@ struct GiveBack {
 // === impl Channel ===
 
 impl Channel {
-    /// Begins HTTP on a new connection.
+    /// Begins HTTP on a new connection, which other requests to `address` find in `pool` if it can serve them.
     pub(crate) async fn open(
         stream: TcpStream,
         address: SocketAddr,
         protocol: Protocol,
         tasks: &Tasks,
+        pool: Option<(&Arc<Pool>, PoolLimits)>,
     ) -> Result<Self, Failure> {
-        let reads = Arc::<AtomicU32>::default();
-        let io = TokioIo::new(CountedIo {
-            stream,
-            reads: Arc::clone(&reads),
-        });
         match protocol {
             Protocol::Http1 => {
+                let reads = Arc::<AtomicU32>::default();
+                let io = TokioIo::new(CountedIo {
+                    stream,
+                    reads: Arc::clone(&reads),
+                });
                 let (sender, connection) = http1::Builder::new()
                     .max_buf_size(READ_BUFFER)
                     .handshake(io)
@@ -116,18 +111,11 @@ impl Channel {
                 }))
             }
             Protocol::H2c => {
-                let mut builder = http2::Builder::new(TaskExecutor(tasks.clone()));
-                builder
-                    .timer(TokioTimer::new())
-                    .keep_alive_interval(PING_INTERVAL)
-                    .keep_alive_timeout(PING_TIMEOUT);
-                let (sender, connection) = builder.handshake(io).await.map_err(failure)?;
-                tasks.spawn("upstream", async move {
-                    if let Err(error) = connection.await {
-                        debug!(%address, %error, "upstream connection ended");
-                    }
-                });
-                Ok(Self::Http2(sender))
+                let (opened, place) = Http2::open(stream, tasks).await.map_err(failure)?;
+                if let Some((pool, limits)) = pool {
+                    pool.share(address, opened, limits);
+                }
+                Ok(Self::Http2(place))
             }
         }
     }
@@ -141,14 +129,7 @@ impl Channel {
     ) -> Result<Response<Body>, SendFailure> {
         match self {
             Self::Http1(channel) => channel.send(request, pool).await,
-            Self::Http2(mut sender) => {
-                let mut request = request;
-                set_authority(&mut request);
-                match sender.try_send_request(*request).await {
-                    Ok(response) => Ok(response.map(Body::from)),
-                    Err(error) => Err(SendFailure::new(error, false)),
-                }
-            }
+            Self::Http2(place) => place.send(request).await,
         }
     }
 }
@@ -217,7 +198,7 @@ impl OnEnd for GiveBack {
 // === impl SendFailure ===
 
 impl SendFailure {
-    fn new(mut error: hyper::client::conn::TrySendError<Request<Body>>, was_stale: bool) -> Self {
+    pub(super) fn new(mut error: hyper::client::conn::TrySendError<Request<Body>>, was_stale: bool) -> Self {
         Self {
             unsent: error.take_message().map(Box::new),
             was_stale,
@@ -236,24 +217,6 @@ fn failure(error: hyper::Error) -> Failure {
         Reason::Closed
     };
     Failure::from(reason).with_source(error)
-}
-
-/// HTTP/2 has the host in `:authority`, which a request must carry if it was made to a host (RFC 9113,
-/// section 8.3.1).
-fn set_authority(request: &mut Request<Body>) {
-    let Some(host) = request.headers().get(header::HOST) else {
-        return;
-    };
-    let Ok(authority) = Authority::try_from(host.as_bytes()) else {
-        return;
-    };
-    let mut parts = request.uri().clone().into_parts();
-    parts.scheme = Some(Scheme::HTTP);
-    parts.authority = Some(authority);
-    if let Ok(uri) = Uri::from_parts(parts) {
-        *request.uri_mut() = uri;
-        request.headers_mut().remove(header::HOST);
-    }
 }
 
 // === impl CountedIo ===

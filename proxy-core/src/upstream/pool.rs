@@ -5,10 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use hyper::client::conn::http2;
-
 use super::channel::{Channel, Http1, Protocol};
-use crate::body::Body;
+use super::http2::Http2;
 
 /// Limits of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +27,7 @@ pub(crate) struct Pool {
 #[derive(Debug, Default)]
 struct Idle {
     http1: HashMap<SocketAddr, Vec<Waiting>>,
-    http2: HashMap<SocketAddr, http2::SendRequest<Body>>,
+    http2: HashMap<SocketAddr, Vec<Shared>>,
     /// Addresses that a name led to since the last look at the names.
     named: HashSet<IpAddr>,
 }
@@ -37,6 +35,15 @@ struct Idle {
 #[derive(Debug)]
 struct Waiting {
     channel: Http1,
+    age: Duration,
+    limit: Duration,
+}
+
+/// An HTTP/2 connection, idle or not.
+#[derive(Debug)]
+struct Shared {
+    connection: Http2,
+    /// Since when it has been idle.
     age: Duration,
     limit: Duration,
 }
@@ -66,20 +73,24 @@ impl Pool {
         match protocol {
             Protocol::Http1 => take_ready(idle.http1.get_mut(&address)?).map(Channel::Http1),
             Protocol::H2c => {
-                let sender = idle.http2.get(&address)?;
-                if sender.is_closed() {
-                    idle.http2.remove(&address);
-                    return None;
-                }
-                Some(Channel::Http2(sender.clone()))
+                let shared = idle.http2.get(&address)?;
+                // The oldest first, so that those beyond need fall idle.
+                let place = shared.iter().find_map(|shared| shared.connection.take())?;
+                Some(Channel::Http2(place))
             }
         }
     }
 
     /// Keeps an HTTP/2 connection for all requests to `address`.
-    pub(crate) fn share(&self, address: SocketAddr, channel: &Channel) {
-        if let Channel::Http2(sender) = channel {
-            self.lock().http2.insert(address, sender.clone());
+    pub(crate) fn share(&self, address: SocketAddr, connection: Http2, limits: PoolLimits) {
+        let mut idle = self.lock();
+        let shared = idle.http2.entry(address).or_default();
+        if shared.len() < limits.per_address {
+            shared.push(Shared {
+                connection,
+                age: Duration::ZERO,
+                limit: limits.idle,
+            });
         }
     }
 
@@ -109,7 +120,18 @@ impl Pool {
             });
             !waiting.is_empty()
         });
-        idle.http2.retain(|_, sender| !sender.is_closed());
+        idle.http2.retain(|_, shared| {
+            shared.retain_mut(|entry| {
+                let is_idle = entry.connection.is_idle();
+                entry.age = if is_idle {
+                    entry.age + passed
+                } else {
+                    Duration::ZERO
+                };
+                !entry.connection.is_closed() && entry.age < entry.limit
+            });
+            !shared.is_empty()
+        });
     }
 
     /// Closes the idle connections to addresses that a name led to and of which `is_listed` says that none
@@ -164,7 +186,7 @@ mod tests {
     use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
-    use crate::body::read_all;
+    use crate::body::{Body, read_all};
     use crate::tasks::Tasks;
 
     const MINUTE: Duration = Duration::from_secs(60);
@@ -191,7 +213,7 @@ mod tests {
             let stream = TcpStream::connect(self.address).await.unwrap();
             let (mut upstream, _) = self.listener.accept().await.unwrap();
             let tasks = Tasks::default();
-            let channel = Channel::open(stream, self.address, Protocol::Http1, &tasks)
+            let channel = Channel::open(stream, self.address, Protocol::Http1, &tasks, None)
                 .await
                 .unwrap();
             let answer = async {
