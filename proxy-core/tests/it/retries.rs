@@ -390,3 +390,14 @@ async fn an_h2c_upstream_that_refuses_a_stream_before_working_on_it_is_asked_aga
         "{status}: REFUSED_STREAM says that nothing was done, so a retry is safe"
     );
 }
+
+#[tokio::test]
+async fn a_proxy_that_points_at_itself_gives_up_after_some_hops() {
+    let ip = Net::fresh().pod(1);
+    let port = Origin::bind(ip).await.addr().port();
+    let text =
+        format!("{{\n\tadmin off\n}}\nhttp://:{port} {{\n\tbind {ip}\n\treverse_proxy {ip}:{port}\n}}\n");
+    let rig = Rig::caddyfile(&text);
+    let status = rig.get("/").await.head.status();
+    assert!(matches!(status, 431 | 502 | 508), "{status}");
+}
