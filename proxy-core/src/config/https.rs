@@ -13,6 +13,7 @@ use http::header::{self, HeaderName};
 use super::compile::{self, Compiler, Planned, Ports};
 use crate::forward::view::ServerView;
 use crate::http::forwarded::IpSet;
+use crate::routing::glob::PathPattern;
 use crate::routing::matcher::{HostMatcher, MatcherSet};
 use crate::routing::respond::{StaticResponse, Text};
 use crate::routing::routes::{Handler, Route, Routes};
@@ -32,9 +33,19 @@ pub(super) struct Https {
 /// The redirects that all servers want.
 #[derive(Debug, Default)]
 pub(super) struct Redirects {
-    /// By the address that HTTP is listened on: hosts, each with the port that HTTPS is on.
-    by_address: BTreeMap<String, Vec<(String, u16)>>,
+    /// By the address that HTTP is listened on.
+    by_address: BTreeMap<String, Vec<Redirected>>,
     model: model::Server,
+}
+
+/// A host whose pages are redirected.
+#[derive(Debug)]
+struct Redirected {
+    host: String,
+    /// The port that HTTPS is on.
+    port: u16,
+    /// A Doors app is behind it.
+    doors: bool,
 }
 
 // === impl Https ===
@@ -202,7 +213,13 @@ impl Redirects {
         }
         for address in &server.listen {
             let hosts = self.by_address.entry(address.host().to_owned()).or_default();
-            hosts.extend(https.hosts.iter().map(|host| (host.clone(), address.port())));
+            let doors = has_doors(&server.routes);
+            let redirected = |host: &String| Redirected {
+                host: host.clone(),
+                port: address.port(),
+                doors,
+            };
+            hosts.extend(https.hosts.iter().map(redirected));
         }
     }
 
@@ -216,9 +233,13 @@ impl Redirects {
     ) {
         let mut extra = Vec::new();
         for (address, hosts) in self.by_address {
-            let routes = hosts
-                .iter()
-                .map(|(host, port)| redirect(compiler, Some(host), *port, ports));
+            let mut routes = Vec::new();
+            for Redirected { host, port, doors } in &hosts {
+                if *doors {
+                    routes.push(gone(compiler, host));
+                }
+                routes.push(redirect(compiler, Some(host), *port, ports));
+            }
             let existing = plans
                 .iter()
                 .find(|plan| plan.port == ports.http && plan.host == address);
@@ -228,7 +249,7 @@ impl Redirects {
                     list.extend(routes);
                     view.routes = Routes::new(list);
                 }
-                None => extra.push((address, routes.collect::<Vec<_>>())),
+                None => extra.push((address, routes)),
             }
         }
         for (address, mut list) in extra {
@@ -256,6 +277,39 @@ fn redirecting(list: Vec<Route>) -> ServerView {
         logs: None,
         gates: crate::forward::failure_log::FailureGates::default(),
     }
+}
+
+/// A system request over plain HTTP belongs to no session, as their cookies are `Secure`; and it must not be
+/// redirected, as what it uploads cannot be sent again. A 410 makes its page reload, which is redirected.
+fn gone(compiler: &mut Compiler<'_>, host: &str) -> Route {
+    let set = MatcherSet {
+        host: Some(HostMatcher::new([host])),
+        path: Some(vec![PathPattern::new("/~/*")]),
+        method: None,
+    };
+    Route {
+        matchers: vec![set],
+        handlers: vec![Handler::Static(Box::new(StaticResponse {
+            status: StatusCode::GONE,
+            headers: vec![(header::CACHE_CONTROL, compiler.template("no-store"))],
+            body: Text::new(compiler.template("Gone\n")),
+            close: true,
+            abort: false,
+        }))],
+        ..Route::default()
+    }
+}
+
+/// Whether a `doors_handler` is among `routes`, at any depth.
+fn has_doors(routes: &[model::Route]) -> bool {
+    routes
+        .iter()
+        .flat_map(|route| &route.handlers)
+        .any(|handler| match handler {
+            model::Handler::DoorsHandler(_) => true,
+            model::Handler::Subroute(subroute) => has_doors(&subroute.routes),
+            _ => false,
+        })
 }
 
 fn redirect(compiler: &mut Compiler<'_>, host: Option<&String>, port: u16, ports: Ports) -> Route {

@@ -95,7 +95,15 @@ async fn streams_of_http2_run_on_after_the_goaway() {
         let request = h2.request(http::Method::GET, "/new").body(()).unwrap();
         match h2.try_open(request, true).await {
             Err(_) => Some(()),
-            Ok(mut stream) => stream.try_response().await.is_err().then_some(()),
+            // One that slipped in before the GOAWAY is served like any other.
+            Ok(mut stream) => tokio::select! {
+                response = stream.try_response() => response.is_err().then_some(()),
+                mut slipped = pair.upstreams.next() => {
+                    slipped.respond(200, &[]).await;
+                    slipped.finish(&[]).await;
+                    None
+                }
+            },
         }
     })
     .await;

@@ -169,3 +169,31 @@ async fn plain_http_on_a_tls_port_harms_nobody() {
     let mut h2 = H2::tls(rig.addr(), HOST).await;
     assert_eq!(h2.get("/").await.body, b"hi");
 }
+
+#[tokio::test]
+async fn a_system_request_is_never_answered_with_a_redirect() {
+    let server = Net::fresh().server(1);
+    let pod = crate::support::pod::Pod::start(server.pod(1), 0).await;
+    let ip = Net::fresh().pod(1);
+    let doors = crate::support::rig::Doors::server(server, server.pod(1), pod.addr().port());
+    let text = format!(
+        "{{\n\tadmin off\n\thttp_port 8080\n\thttps_port 8443\n}}\n\
+         {HOST} {{\n\tbind {ip}\n\ttls internal\n{}\n}}\n",
+        doors.directives()
+    );
+    let _rig = Rig::caddyfile(&text);
+    let plain = SocketAddr::from((ip, 8080));
+    let mut browser = crate::support::browser::Browser::tls((ip, 8443).into(), HOST).await;
+    browser.load("/").await;
+    assert_eq!(browser.click().await.status, 200);
+    let path = format!("/~/{}/h/{}/1", pod.token(), browser.tab().instance);
+    let answer = Wire::connect(plain)
+        .await
+        .ask(crate::support::rig::post(&path, "{}"))
+        .await;
+    assert!(
+        !(300..400).contains(&answer.head.status()),
+        "{}",
+        answer.head.start()
+    );
+}
