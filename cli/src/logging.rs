@@ -6,12 +6,12 @@
 //! Access logs are not made of these lines: the proxy writes them itself, each to its own logger.
 
 mod line;
+mod sink;
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
@@ -22,6 +22,7 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::registry::Registry;
 
 use self::line::{Form, Line};
+use self::sink::Sink;
 
 /// The logger that takes every line that no other one claims.
 const DEFAULT: &str = "default";
@@ -41,14 +42,7 @@ struct Logger {
     include: Vec<String>,
     exclude: Vec<String>,
     form: Form,
-    output: Output,
-}
-
-#[derive(Debug)]
-enum Output {
-    Stderr,
-    Stdout,
-    File(Mutex<File>),
+    sink: Sink,
 }
 
 /// Starts logging for the whole process, once. `coloured` is for lines that people read on standard error.
@@ -118,7 +112,7 @@ impl<S: Subscriber> Layer<S> for Loggers {
         let line = Line::new(event, SystemTime::now());
         for logger in &self.0 {
             if logger.takes(&line) {
-                logger.write(line.in_form(logger.form).as_bytes());
+                logger.sink.write(line.in_form(logger.form).as_bytes());
             }
         }
     }
@@ -129,15 +123,16 @@ impl<S: Subscriber> Layer<S> for Loggers {
 impl Logger {
     /// `None` for a logger whose lines go nowhere.
     fn new(log: &Log, coloured: bool) -> anyhow::Result<Option<Self>> {
-        let (output, terminal) = match log.writer.as_ref().unwrap_or(&LogWriter::Stderr {}) {
-            LogWriter::Stderr {} => (Output::Stderr, io::stderr().is_terminal()),
-            LogWriter::Stdout {} => (Output::Stdout, io::stdout().is_terminal()),
-            LogWriter::File { filename } => (Output::File(Mutex::new(open(filename)?)), false),
+        let writer = log.writer.as_ref().unwrap_or(&LogWriter::Stderr {});
+        let (sink, terminal) = match writer {
+            LogWriter::Stderr {} => (Sink::start(io::stderr()), io::stderr().is_terminal()),
+            LogWriter::Stdout {} => (Sink::start(io::stdout()), io::stdout().is_terminal()),
+            LogWriter::File { filename } => (Sink::start(open(filename)?), false),
             LogWriter::Discard {} => return Ok(None),
             other => return Err(anyhow!("this version cannot write to {other:?}")),
         };
         let for_people = Form::Console {
-            coloured: coloured && terminal && matches!(output, Output::Stderr),
+            coloured: coloured && terminal && matches!(writer, LogWriter::Stderr {}),
         };
         let form = match log.encoder {
             Some(LogEncoder::Json {}) => Form::Json,
@@ -151,7 +146,7 @@ impl Logger {
             include,
             exclude,
             form,
-            output,
+            sink: sink.context("cannot start the thread of a log")?,
         }))
     }
 
@@ -160,18 +155,6 @@ impl Logger {
         line.level() <= self.level
             && (self.include.is_empty() || named(&self.include))
             && !named(&self.exclude)
-    }
-
-    /// A line that cannot be written is lost: there is nowhere left to say so.
-    fn write(&self, line: &[u8]) {
-        let _lost = match &self.output {
-            Output::Stderr => io::stderr().lock().write_all(line),
-            Output::Stdout => io::stdout().lock().write_all(line),
-            Output::File(file) => file
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .write_all(line),
-        };
     }
 }
 

@@ -1,5 +1,6 @@
 //! The access log: one line for each request, in the shape that Caddy gives it.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -11,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName};
-use http::{Request, Response, Version};
+use http::{Request, Response, Uri, Version};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
@@ -22,6 +23,7 @@ use crate::body::{Body, BoxError};
 use crate::clock;
 use crate::error::Reason;
 use crate::http::connection::Connection;
+use crate::http::target::resolve_dot_segments;
 use crate::request::host_name;
 use crate::stats::Counters;
 
@@ -101,17 +103,14 @@ impl Access {
         if sinks.is_empty() {
             return None;
         }
-        let target = request
-            .uri()
-            .path_and_query()
-            .map_or("", |target| target.as_str());
+        let target = target(request.uri());
         let mut line = Map::new();
         line.insert("remote_ip".into(), connection.peer().ip().to_string().into());
         line.insert("remote_port".into(), connection.peer().port().to_string().into());
         line.insert("proto".into(), proto(request.version()).into());
         line.insert("method".into(), request.method().as_str().into());
         line.insert("host".into(), host.into());
-        line.insert("uri".into(), without_token(target).into());
+        line.insert("uri".into(), without_tokens(&target).into());
         line.insert("headers".into(), fields(request.headers()));
         line.insert("tls".into(), connection.is_tls().into());
         Some(Self {
@@ -309,7 +308,7 @@ fn fields(headers: &HeaderMap) -> Value {
             headers
                 .get_all(name)
                 .iter()
-                .map(|value| text(value.as_bytes()).into())
+                .map(|value| without_tokens(&text(value.as_bytes())).into())
                 .collect()
         };
         map.insert(name.as_str().to_owned(), values.into());
@@ -317,28 +316,48 @@ fn fields(headers: &HeaderMap) -> Value {
     map.into()
 }
 
-/// A target without the token of a system path: a token is a key to a session's pod.
-fn without_token(target: &str) -> String {
-    if !doors_routing::is_system_path(target.split('?').next().unwrap_or_default()) {
-        return target.to_owned();
+/// The target as it is routed: dot segments may hide that it has a token.
+fn target(uri: &Uri) -> Cow<'_, str> {
+    let Some(target) = uri.path_and_query() else {
+        return Cow::Borrowed("");
+    };
+    match (resolve_dot_segments(target.path()), target.query()) {
+        (Cow::Borrowed(_), _) => Cow::Borrowed(target.as_str()),
+        (Cow::Owned(path), None) => Cow::Owned(path),
+        (Cow::Owned(path), Some(query)) => Cow::Owned(format!("{path}?{query}")),
     }
-    let mut segments = target.splitn(4, '/');
-    let (empty, system, token) = (segments.next(), segments.next(), segments.next());
-    let mut shown = String::with_capacity(target.len());
-    shown.push_str(empty.unwrap_or_default());
-    shown.push('/');
-    shown.push_str(system.unwrap_or_default());
-    shown.push_str("/REDACTED");
-    // A target that ends with its token may have a query behind it.
-    if let Some((_, query)) = token.and_then(|token| token.split_once('?')) {
-        shown.push('?');
-        shown.push_str(query);
+}
+
+/// `text` without the tokens of system paths: a token is a key to a session's pod. They stand not only in the
+/// target but also in fields such as Referer, Location and Link.
+fn without_tokens(text: &str) -> Cow<'_, str> {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(start) = token_start(rest) {
+        let (before, from) = rest.split_at(start);
+        let end = from.find(is_after_segment).unwrap_or(from.len());
+        shown.push_str(before);
+        shown.push_str(if end == 0 { "" } else { "REDACTED" });
+        rest = from.split_at(end).1;
     }
-    if let Some(rest) = segments.next() {
-        shown.push('/');
-        shown.push_str(rest);
+    if shown.is_empty() {
+        return text.into();
     }
-    shown
+    shown.push_str(rest);
+    shown.into()
+}
+
+/// Where the segment after the first system prefix begins.
+fn token_start(text: &str) -> Option<usize> {
+    const PREFIXES: [&str; 3] = ["/~/", "/%7E/", "/%7e/"];
+    let ends = PREFIXES
+        .iter()
+        .filter_map(|prefix| text.find(prefix).map(|start| start + prefix.len()));
+    ends.min()
+}
+
+fn is_after_segment(next: char) -> bool {
+    matches!(next, '/' | '?' | '#' | '"' | '\'' | '<' | '>' | ',' | ';' | ' ')
 }
 
 /// Bytes that are no text are written escaped, so that a line stays one line.
@@ -400,10 +419,42 @@ mod tests {
             ("/~/TOKEN", "/~/REDACTED"),
             ("/~/TOKEN?x", "/~/REDACTED?x"),
             ("/~/", "/~/"),
-            ("/page?a=/~/b", "/page?a=/~/b"),
+            ("/page?a=/~/b", "/page?a=/~/REDACTED"),
+            (
+                "https://a.test/~/TOKEN/r/x.css",
+                "https://a.test/~/REDACTED/r/x.css",
+            ),
+            (
+                "</~/TOKEN/r/a.js>; rel=preload, </~/TOKEN/r/b.js>",
+                "</~/REDACTED/r/a.js>; rel=preload, </~/REDACTED/r/b.js>",
+            ),
+            ("/page", "/page"),
         ] {
-            assert_eq!(without_token(target), shown);
+            assert_eq!(without_tokens(target), shown);
         }
+    }
+
+    #[test]
+    fn dot_segments_hide_no_token() {
+        for (uri, shown) in [
+            ("/x/../~/TOKEN/s?a", "/~/REDACTED/s?a"),
+            ("/~/./x/%2e%2E/TOKEN/s", "/~/REDACTED/s"),
+            ("http://a.test/.//~/TOKEN", "//~/REDACTED"),
+            ("/x?a=/../b", "/x?a=/../b"),
+        ] {
+            assert_eq!(without_tokens(&target(&uri.parse().unwrap())), shown, "{uri}");
+        }
+    }
+
+    #[test]
+    fn fields_do_not_tell_tokens_either() {
+        let mut headers = HeaderMap::new();
+        headers.append(
+            "referer",
+            http::HeaderValue::from_static("https://a.test/~/TOKEN/r/x.css"),
+        );
+        headers.append("location", http::HeaderValue::from_static("/%7e/TOKEN"));
+        assert!(!fields(&headers).to_string().contains("TOKEN"));
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::time::Duration;
 
 use tracing::warn;
 
@@ -14,6 +14,10 @@ const QUEUE: usize = 16 * 1024;
 
 /// About how many bytes are written at once.
 const CHUNK: usize = 64 * 1024;
+
+/// How long the last lines may take when the log is closed: a disk is quick enough, and a pipe that nobody
+/// reads must not keep the process from ending.
+const LAST_LINES: Duration = Duration::from_secs(2);
 
 /// Where lines go.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -24,11 +28,12 @@ pub(crate) enum Destination {
     Discard,
 }
 
-/// One destination with its thread. Dropping it writes what is still queued.
+/// One destination with its thread. Dropping it writes what is still queued, within two seconds.
 #[derive(Debug)]
 pub(crate) struct LogWriter {
     lines: Option<SyncSender<String>>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    /// Hangs up when the thread has ended.
+    thread: Option<Mutex<Receiver<()>>>,
 }
 
 // === impl LogWriter ===
@@ -44,20 +49,28 @@ impl LogWriter {
             Destination::Discard => {
                 return Ok(Self {
                     lines: None,
-                    thread: Mutex::default(),
+                    thread: None,
                 });
             }
             Destination::Stdout => Box::new(io::stdout()),
             Destination::Stderr => Box::new(io::stderr()),
             Destination::File(path) => Box::new(append(path)?),
         };
+        Self::start(out)
+    }
+
+    fn start(out: impl Write + Send + 'static) -> io::Result<Self> {
         let (lines, queue) = sync_channel(QUEUE);
-        let thread = std::thread::Builder::new()
+        let (running, thread) = sync_channel(0);
+        std::thread::Builder::new()
             .name("access-log".to_owned())
-            .spawn(move || write_all(&queue, out))?;
+            .spawn(move || {
+                let _hangs_up_at_the_end: SyncSender<()> = running;
+                write_all(&queue, out);
+            })?;
         Ok(Self {
             lines: Some(lines),
-            thread: Mutex::new(Some(thread)),
+            thread: Some(Mutex::new(thread)),
         })
     }
 
@@ -73,9 +86,10 @@ impl LogWriter {
 impl Drop for LogWriter {
     fn drop(&mut self) {
         self.lines = None;
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if thread.is_some_and(|thread| thread.join().is_err()) {
-            warn!("the access log's thread had died");
+        let Some(thread) = &self.thread else { return };
+        let thread = thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if thread.recv_timeout(LAST_LINES) == Err(RecvTimeoutError::Timeout) {
+            warn!("the last lines of an access log could not be written");
         }
     }
 }
@@ -133,6 +147,18 @@ mod tests {
         std::fs::remove_dir_all(directory).unwrap();
         assert_eq!(text.lines().count(), 1000);
         assert!(text.ends_with("999\n"));
+    }
+
+    #[test]
+    fn a_pipe_that_nobody_reads_does_not_keep_the_process_from_ending() {
+        let (_reader, pipe) = io::pipe().unwrap();
+        let writer = LogWriter::start(pipe).unwrap();
+        let mut dropped = 0;
+        for _ in 0..2 * QUEUE {
+            dropped += usize::from(!writer.write("x".repeat(1024)));
+        }
+        assert!(dropped > 0, "the queue is bounded");
+        drop(writer);
     }
 
     #[test]

@@ -252,7 +252,7 @@ fn set_origin_form(uri: &mut Uri) -> Result<(), Rejection> {
 
 /// Removes `.` and `..` segments, plain or with encoded dots (RFC 3986, section 5.2.4). Nothing else of the
 /// path changes: `//` stays, and `%2F` is no separator.
-fn resolve_dot_segments(path: &str) -> Cow<'_, str> {
+pub(crate) fn resolve_dot_segments(path: &str) -> Cow<'_, str> {
     if !path.split('/').any(|segment| dots(segment).is_some()) {
         return Cow::Borrowed(path);
     }
