@@ -8,6 +8,7 @@ mod config;
 mod error;
 mod forward;
 mod http;
+mod keepalive;
 mod listener;
 mod proxy;
 mod request;

@@ -5,6 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddr
 
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::keepalive::keepalive;
+
 /// Connections that may wait for an accept, per socket.
 const BACKLOG: i32 = 4096;
 
@@ -63,6 +65,9 @@ fn socket(address: SocketAddr, shared: bool) -> io::Result<TcpListener> {
     socket.set_reuse_address(true)?;
     #[cfg(unix)]
     socket.set_reuse_port(shared)?;
+    // Accepted connections inherit it: a client that vanished without a word is found even while nothing is
+    // sent, as in a tunnel or an upload that never goes on.
+    socket.set_tcp_keepalive(&keepalive())?;
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
@@ -76,6 +81,16 @@ fn has_ipv6() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn accepted_connections_notice_a_peer_that_vanished() {
+        let bound = bind("127.0.0.1", 0, 1).unwrap().pop().unwrap();
+        let _client = std::net::TcpStream::connect(bound.address).unwrap();
+        let listener = bound.sockets.first().unwrap();
+        listener.set_nonblocking(false).unwrap();
+        let (accepted, _) = listener.accept().unwrap();
+        assert!(socket2::SockRef::from(&accepted).keepalive().unwrap());
+    }
 
     #[test]
     fn all_workers_share_one_port() {

@@ -7,10 +7,12 @@ use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
+use socket2::SockRef;
 use tokio::net::TcpStream;
 use tokio::time;
 
 use crate::error::{Failure, Reason};
+use crate::keepalive::keepalive;
 
 /// How long one address may take before the next one is tried beside it (RFC 8305, section 5).
 const STAGGER: Duration = Duration::from_millis(300);
@@ -40,6 +42,7 @@ async fn race(mut addresses: impl Iterator<Item = SocketAddr> + Send) -> io::Res
         match time::timeout(patience, any(&mut running)).await {
             Ok(Some((address, Ok(stream)))) => {
                 stream.set_nodelay(true)?;
+                SockRef::from(&stream).set_tcp_keepalive(&keepalive())?;
                 return Ok((address, stream));
             }
             Ok(Some((_, Err(error)))) => {

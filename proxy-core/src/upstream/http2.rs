@@ -98,9 +98,13 @@ impl Http2 {
     /// A place for one more request, unless the connection is closed or full: a request that waits for a place
     /// waits for as long as those that have one, and streams of Doors pages last.
     pub(crate) fn take(&self) -> Option<Place> {
+        self.has_room().then(|| self.place(true))
+    }
+
+    /// Whether [`Http2::take`] gives a place now.
+    pub(crate) fn has_room(&self) -> bool {
         let Streams { open, most } = &*self.streams;
-        let free = open.load(Ordering::Relaxed) < most.load(Ordering::Relaxed);
-        (free && !self.is_closed()).then(|| self.place(true))
+        !self.is_closed() && open.load(Ordering::Relaxed) < most.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -191,6 +195,29 @@ mod tests {
     use super::*;
 
     type Server = h2::server::Connection<DuplexStream, bytes::Bytes>;
+
+    #[tokio::test]
+    async fn connections_that_nobody_needs_are_not_kept() {
+        let pool = crate::upstream::pool::Pool::default();
+        let address = "127.0.0.1:1".parse().unwrap();
+        let mut servers = Vec::new();
+        for _ in 0..3 {
+            let (connection, place, server) = opened(10).await;
+            pool.share(address, connection, crate::upstream::pool::PoolLimits::default());
+            servers.push(server);
+            drop(place);
+        }
+        let mut ended = 0;
+        for server in servers.iter_mut().skip(1) {
+            assert!(server.accept().await.is_none());
+            ended += 1;
+        }
+        assert_eq!(ended, 2);
+        assert!(
+            pool.take(address, crate::upstream::channel::Protocol::H2c)
+                .is_some()
+        );
+    }
 
     /// A connection to an upstream that allows `most` streams at once, with the first place on it.
     async fn opened(most: u32) -> (Http2, Place, Server) {

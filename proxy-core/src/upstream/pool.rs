@@ -81,11 +81,13 @@ impl Pool {
         }
     }
 
-    /// Keeps an HTTP/2 connection for all requests to `address`.
+    /// Keeps an HTTP/2 connection for all requests to `address`, unless those that are kept have room.
     pub(crate) fn share(&self, address: SocketAddr, connection: Http2, limits: PoolLimits) {
         let mut idle = self.lock();
         let shared = idle.http2.entry(address).or_default();
-        if shared.len() < limits.per_address {
+        // Requests that come at once open one each before the first is there; those beyond need serve theirs.
+        let needed = !shared.iter().any(|shared| shared.connection.has_room());
+        if needed && shared.len() < limits.per_address {
             shared.push(Shared {
                 connection,
                 age: Duration::ZERO,
