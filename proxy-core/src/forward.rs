@@ -2,7 +2,6 @@
 
 pub(crate) mod access_log;
 pub(crate) mod exchange;
-pub(crate) mod failure_log;
 pub(crate) mod interim;
 pub(crate) mod log_writer;
 pub(crate) mod outgoing;

@@ -6,6 +6,7 @@ mod body;
 mod clock;
 mod config;
 mod error;
+mod failure_log;
 mod forward;
 mod http;
 mod keepalive;

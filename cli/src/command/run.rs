@@ -1,9 +1,9 @@
 //! `doorway run`: the proxy, until it is told to stop.
 
 use caddy_config::Diagnostic;
-use proxy_core::Proxy;
+use proxy_core::{Proxy, Stats};
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
+use tracing::{info, warn};
 
 use crate::args::RunArgs;
 use crate::exit::Outcome;
@@ -24,8 +24,10 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Outcome {
         let mut signals = Signals::listen()?;
         let proxy = Proxy::build(&loaded.config, &environment.proxy_options(workers))?;
         let stop = CancellationToken::new();
+        let totals = proxy.stats();
         let running = proxy.run(stop.clone());
         let report = runtime::until_stopped(running, &stop, &mut signals).await?;
+        log_totals(&totals());
         runtime::conclude(report)
     })
 }
@@ -42,6 +44,23 @@ fn print_environment(environment: &Environment, workers: usize) -> Outcome {
     ];
     let lines: Vec<String> = settings.into_iter().chain(environment.printable()).collect();
     output::print_line(lines.join("\n"))
+}
+
+/// What the proxy counted from start to stop.
+fn log_totals(stats: &Stats) {
+    info!(
+        connections = stats.connections,
+        requests = stats.requests,
+        client_errors = stats.client_errors,
+        client_gone = stats.client_gone,
+        bad_tokens = stats.bad_tokens,
+        dead_pods = stats.dead_pods,
+        upstream_errors = stats.upstream_errors,
+        retries = stats.retries,
+        upstream_connects = stats.upstream_connects,
+        log_lines_dropped = stats.log_lines_dropped,
+        "served"
+    );
 }
 
 fn log_warning(warning: &Diagnostic) {

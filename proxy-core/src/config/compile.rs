@@ -10,6 +10,7 @@ use http::header::HeaderName;
 use super::error::{BuildError, BuildErrors};
 use super::https::{self, Https};
 use super::{logs, routes};
+use crate::failure_log::FailureGates;
 use crate::forward::view::{ServerView, View};
 use crate::http::forwarded::IpSet;
 use crate::http::server::HttpSettings;
@@ -22,6 +23,9 @@ use crate::upstream::resolve::ResolverSet;
 /// Caddy's ports for sites that name none.
 const HTTP_PORT: u16 = 80;
 const HTTPS_PORT: u16 = 443;
+
+/// The smallest limit of a request head, in bytes.
+const MIN_HEAD: u32 = 8 * 1024;
 
 /// What a configuration becomes.
 #[derive(Debug, Default)]
@@ -145,6 +149,14 @@ impl Compiler<'_> {
         if fields.is_empty() {
             fields.push(HeaderName::from_static("x-forwarded-for"));
         }
+        if server
+            .max_header_bytes
+            .is_some_and(|bytes| bytes < u64::from(MIN_HEAD))
+        {
+            self.warnings.push(format!(
+                "server {name}: a max_header_size below 8 KiB counts as 8 KiB"
+            ));
+        }
         if server.protocols.contains(&model::Protocol::H3) {
             self.warnings
                 .push(format!("server {name}: HTTP/3 is not served by this version"));
@@ -158,7 +170,7 @@ impl Compiler<'_> {
             body_timeout: server.read_timeout,
             write_timeout: server.write_timeout,
             logs: server.logs.as_ref().map(|logs| opened.for_server(logs)),
-            gates: crate::forward::failure_log::FailureGates::default(),
+            gates: FailureGates::default(),
         }
     }
 
@@ -284,8 +296,8 @@ pub(super) fn planned(
 fn settings(server: &model::Server) -> HttpSettings {
     let mut settings = HttpSettings::default();
     if let Some(bytes) = server.max_header_bytes {
-        // hyper needs at least 8 KiB for its buffer.
-        settings.max_head = u32::try_from(bytes).unwrap_or(u32::MAX).max(8 * 1024);
+        // hyper needs at least 8 KiB for its buffer; see the warning.
+        settings.max_head = u32::try_from(bytes).unwrap_or(u32::MAX).max(MIN_HEAD);
     }
     if !server.protocols.is_empty() {
         let speaks = |wanted: model::Protocol| server.protocols.contains(&wanted);

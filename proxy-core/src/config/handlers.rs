@@ -14,6 +14,7 @@ use super::compile::Compiler;
 use super::error::BuildError;
 use super::routes::{self, DoorsInScope};
 use super::upstreams;
+use crate::failure_log::FailureGates;
 use crate::routing::doors::Doors;
 use crate::routing::header_ops::{HeaderOps, NamePattern, Replacement, ResponseOps, Search};
 use crate::routing::respond::{StaticResponse, Text};
@@ -105,6 +106,7 @@ fn doors(
         id,
         router,
         dead_pod_status,
+        gates: FailureGates::default(),
     })
 }
 

@@ -11,6 +11,7 @@ use http::StatusCode;
 use http::header::{self, HeaderName};
 
 use super::compile::{self, Compiler, Planned, Ports};
+use crate::failure_log::FailureGates;
 use crate::forward::view::ServerView;
 use crate::http::forwarded::IpSet;
 use crate::routing::glob::PathPattern;
@@ -275,7 +276,7 @@ fn redirecting(list: Vec<Route>) -> ServerView {
         body_timeout: None,
         write_timeout: None,
         logs: None,
-        gates: crate::forward::failure_log::FailureGates::default(),
+        gates: FailureGates::default(),
     }
 }
 

@@ -8,6 +8,7 @@ use caddy_config as model;
 use super::compile::Compiler;
 use super::error::BuildError;
 use super::routes::{self, DoorsInScope};
+use crate::failure_log::FailureGates;
 use crate::upstream::channel::Protocol;
 use crate::upstream::cluster::{Cluster, Source, Upstream};
 use crate::upstream::pool::PoolLimits;
@@ -40,6 +41,7 @@ pub(super) fn cluster(
             .unwrap_or(DIAL_TIMEOUT),
         head_timeout: transport.response_header_timeout.filter(|limit| !limit.is_zero()),
         keep: keep(compiler, &transport),
+        gates: FailureGates::default(),
     })
 }
 

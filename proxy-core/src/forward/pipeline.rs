@@ -19,6 +19,7 @@ use super::view::{ServerView, View};
 use super::worker::Worker;
 use crate::body::Body;
 use crate::error::{Failure, Reason};
+use crate::failure_log::FailureGates;
 use crate::http::connection::Connection;
 use crate::http::forwarded::{self, Client};
 use crate::http::server::Service;
@@ -150,7 +151,7 @@ impl<'a> Exchange<'a> {
         let answered = exchange(self.worker, onward.cluster, onward.target, request).await;
         let response = match answered.and_then(|answered| self.accept(answered, &mut onward)) {
             Ok(response) => response,
-            Err(failed) => self.fail(onward.cx.host_port(), failed),
+            Err(failed) => self.fail(&onward.cluster.gates, onward.cx.host_port(), failed),
         };
         let response = beside_early(response, &mut onward.cx);
         Some(filter(response, &onward.walk, &onward.cx))
@@ -165,7 +166,7 @@ impl<'a> Exchange<'a> {
             Err(rejection) => {
                 let failure =
                     Failure::from(Reason::BadRequest(rejection.reason)).with_status(rejection.status);
-                return Routed::Answered(Some(self.fail("", failure.into())));
+                return Routed::Answered(Some(self.fail(&self.server.gates, "", failure.into())));
             }
         };
         let Self {
@@ -190,15 +191,15 @@ impl<'a> Exchange<'a> {
             Step::Static(fixed) if fixed.abort => return Routed::Answered(None),
             Step::Static(fixed) => over_early(fixed.respond(&cx), &cx),
             Step::End => beside_early(Response::new(Body::empty()), &mut cx),
-            Step::Gone(reason) => {
+            Step::Gone(doors, reason) => {
                 let failure = Failure::from(Reason::BadToken).with_source(reason);
-                let response = self.fail(cx.host_port(), failure.into());
+                let response = self.fail(&doors.gates, cx.host_port(), failure.into());
                 beside_early(response, &mut cx)
             }
             Step::Proxy(number) => match self.destination(number, &walk, &cx.parts.method) {
                 Some((cluster, target)) => return self.onward(cx, walk, cluster, target, &client, body),
                 None => {
-                    let response = self.fail(cx.host_port(), Reason::NoUpstream.into());
+                    let response = self.fail(&server.gates, cx.host_port(), Reason::NoUpstream.into());
                     beside_early(response, &mut cx)
                 }
             },
@@ -314,10 +315,10 @@ impl<'a> Exchange<'a> {
     }
 
     /// Counts and logs a failure, and gives the answer to it.
-    fn fail(&mut self, host: &str, failed: Failed) -> Response<Body> {
+    fn fail(&mut self, gates: &FailureGates, host: &str, failed: Failed) -> Response<Body> {
         let Self { worker, server, .. } = *self;
         worker.counters.failed(failed.failure.reason);
-        server.gates.log(
+        gates.log(
             &failed.failure,
             &server.name,
             host,

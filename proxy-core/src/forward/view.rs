@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::header::HeaderName;
 
 use super::access_log::AccessLogs;
-use super::failure_log::FailureGates;
+use crate::failure_log::FailureGates;
 use crate::http::forwarded::IpSet;
 use crate::routing::routes::Routes;
 use crate::upstream::cluster::Cluster;

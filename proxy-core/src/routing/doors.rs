@@ -3,6 +3,7 @@
 use doors_routing::{Decision, Router};
 use http::{StatusCode, header};
 
+use crate::failure_log::FailureGates;
 use crate::request::Context;
 
 /// A compiled `doors_handler`.
@@ -13,6 +14,7 @@ pub(crate) struct Doors {
     pub(crate) router: Router,
     /// What a refused connection to a pod is answered with. Default 410.
     pub(crate) dead_pod_status: StatusCode,
+    pub(crate) gates: FailureGates,
 }
 
 // === impl Doors ===

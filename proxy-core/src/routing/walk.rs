@@ -27,7 +27,7 @@ pub(crate) enum Step<'v> {
     /// Forward by the proxy of this number.
     Proxy(usize),
     /// The token in the path names no pod.
-    Gone(GoneReason),
+    Gone(&'v Doors, GoneReason),
     /// No handler answers.
     End,
 }
@@ -84,7 +84,7 @@ impl<'v> Walk<'v> {
                     self.apply_response_ops(headers.response.as_ref(), cx);
                 }
                 Handler::Doors(doors) => match doors.decide(cx) {
-                    Decision::Gone(reason) => return Step::Gone(reason),
+                    Decision::Gone(reason) => return Step::Gone(doors, reason),
                     decision => self.doors = Some((doors, decision)),
                 },
                 Handler::Static(response) => return Step::Static(response),

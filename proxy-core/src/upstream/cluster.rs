@@ -10,6 +10,7 @@ use super::channel::Protocol;
 use super::pool::PoolLimits;
 use super::resolve::{Answer, Name, State};
 use crate::error::{Failure, Reason};
+use crate::failure_log::FailureGates;
 
 /// A compiled `reverse_proxy`.
 #[derive(Debug)]
@@ -23,6 +24,7 @@ pub(crate) struct Cluster {
     pub(crate) head_timeout: Option<Duration>,
     /// How connections are kept for more than one request; `None`: not at all.
     pub(crate) keep: Option<PoolLimits>,
+    pub(crate) gates: FailureGates,
 }
 
 /// Where the upstreams come from.

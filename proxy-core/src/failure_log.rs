@@ -1,5 +1,5 @@
-//! Log lines for failed requests: at most one a second for each kind and server, with a count of those
-//! in between, so that neither a stranger nor a dead upstream floods the log.
+//! Log lines for failed requests: at most one a second for each kind and site, with a count of those in
+//! between, so that neither a stranger nor a dead upstream floods the log.
 
 use std::error::Error as StdError;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,8 @@ use tracing::{debug, warn};
 
 use crate::error::{Failure, Reason, Side};
 
-/// The gates of one server.
+/// The gates of one source of failures: a site's `doors_handler` or `reverse_proxy`, or a server's head
+/// checks.
 #[derive(Debug, Default)]
 pub(crate) struct FailureGates {
     bad_token: Gate,
