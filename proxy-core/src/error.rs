@@ -40,6 +40,8 @@ pub(crate) enum Reason {
     BadResponse,
     /// There is no upstream to choose from.
     NoUpstream,
+    /// The request has come through this kind of proxy too often.
+    Loop,
 }
 
 /// One failed request.
@@ -63,7 +65,7 @@ impl Reason {
             | Self::TimedOut
             | Self::Closed
             | Self::BadResponse => Side::Upstream,
-            Self::NoUpstream => Side::Proxy,
+            Self::NoUpstream | Self::Loop => Side::Proxy,
         }
     }
 
@@ -78,6 +80,7 @@ impl Reason {
             }
             Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
             Self::NoUpstream => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Loop => StatusCode::LOOP_DETECTED,
         }
     }
 
@@ -94,6 +97,7 @@ impl Reason {
             Self::TimedOut => "the upstream did not answer in time",
             Self::Closed => "the upstream closed the connection before its answer",
             Self::BadResponse => "the upstream's answer is not valid HTTP",
+            Self::Loop => "the request goes round in circles",
             Self::NoUpstream => "no upstream is configured for this request",
         }
     }

@@ -17,7 +17,7 @@ use crate::forward::pipeline::Handler;
 use crate::forward::view::View;
 use crate::forward::worker::Worker;
 use crate::listener::Listener;
-use crate::listener::bind::bind;
+use crate::listener::bind;
 use crate::snapshot::Snapshot;
 use crate::stats::Stats;
 use crate::thread::{self, Thread};
@@ -109,16 +109,20 @@ impl Proxy {
         let new_worker = || Arc::new(Worker::new(Arc::clone(&shared)));
         let workers = options.workers.max(1);
         let mut threads: Vec<Thread> = (0..workers).map(|_| Thread::new(new_worker())).collect();
+        let planned = if options.listen { planned } else { Vec::new() };
+        let taken = planned.iter().filter_map(|plan| {
+            let source = bind::check_free(&plan.host, plan.port).err()?;
+            Some(plan.cannot_bind(source))
+        });
+        let errors: Vec<BuildError> = taken.collect();
+        if !errors.is_empty() {
+            return Err(BuildErrors(errors));
+        }
         let mut listeners = Vec::new();
-        let mut errors = Vec::new();
-        for plan in planned.into_iter().filter(|_| options.listen) {
-            let bound = match bind(&plan.host, plan.port, workers) {
+        for plan in planned {
+            let bound = match bind::bind(&plan.host, plan.port, workers) {
                 Ok(bound) => bound,
-                Err(source) => {
-                    let address = caddy_config::HostPort::new(plan.host, plan.port).to_string();
-                    errors.push(BuildError::Bind { address, source });
-                    continue;
-                }
+                Err(source) => return Err(BuildErrors(vec![plan.cannot_bind(source)])),
             };
             for bound in bound {
                 let listener = Arc::new(Listener {
@@ -133,9 +137,6 @@ impl Proxy {
                 }
                 listeners.push(listener);
             }
-        }
-        if !errors.is_empty() {
-            return Err(BuildErrors(errors));
         }
         let grace = config.apps.http.as_ref().and_then(|app| app.grace_period);
         Ok(Self {

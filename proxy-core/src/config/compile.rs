@@ -90,6 +90,15 @@ pub(crate) fn compile(
     })
 }
 
+// === impl Planned ===
+
+impl Planned {
+    pub(crate) fn cannot_bind(&self, source: std::io::Error) -> BuildError {
+        let address = model::HostPort::new(self.host.clone(), self.port).to_string();
+        BuildError::Bind { address, source }
+    }
+}
+
 // === impl Compiler ===
 
 impl Compiler<'_> {

@@ -196,6 +196,10 @@ impl<'a> Exchange<'a> {
                 let response = self.fail(&doors.gates, cx.host_port(), failure.into());
                 beside_early(response, &mut cx)
             }
+            Step::Proxy(_) if forwarded::is_looping(&cx.parts.headers) => {
+                let response = self.fail(&server.gates, cx.host_port(), Reason::Loop.into());
+                beside_early(response, &mut cx)
+            }
             Step::Proxy(number) => match self.destination(number, &walk, &cx.parts.method) {
                 Some((cluster, target)) => return self.onward(cx, walk, cluster, target, &client, body),
                 None => {

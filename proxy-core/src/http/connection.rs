@@ -71,6 +71,8 @@ pub(crate) struct Activity {
     pub(crate) write_blocked: bool,
     pub(crate) head_started: bool,
     pub(crate) multiplexed: bool,
+    /// It was asked to drain.
+    pub(crate) draining: bool,
 }
 
 /// A request in flight on a connection; counted until dropped.
@@ -156,6 +158,7 @@ impl ConnState {
             write_blocked: self.write_blocked.load(Ordering::Relaxed),
             head_started: served == 0 || reads != self.reads_when_idle.load(Ordering::Relaxed),
             multiplexed: self.multiplexed.load(Ordering::Relaxed),
+            draining: self.command.load(Ordering::Relaxed) == Command::Drain as u8,
         }
     }
 

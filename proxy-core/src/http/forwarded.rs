@@ -10,10 +10,14 @@ use super::connection::Connection;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
 /// The most elements of a forwarding field that are looked at; a longer list ends the search for a client.
 const MAX_ELEMENTS: usize = 64;
+
+/// How many proxies of this kind a request may come through.
+const MAX_HOPS: usize = 8;
 
 /// A set of networks: trusted proxies now, address matchers later.
 pub(crate) struct IpSet {
@@ -151,6 +155,9 @@ pub(crate) fn set_forwarded(
         }
         return;
     }
+    // Servers that read these instead would believe whoever sends them.
+    headers.remove(header::FORWARDED);
+    headers.remove(X_REAL_IP);
     headers.insert(X_FORWARDED_FOR, connection.peer_ip().clone());
     headers.insert(X_FORWARDED_PROTO, proto);
     match host {
@@ -168,6 +175,13 @@ pub(crate) fn is_alias(name: &HeaderName) -> bool {
 /// Adds this proxy to Via (RFC 9110, section 7.6.3).
 pub(crate) fn add_via(headers: &mut HeaderMap) {
     headers.append(header::VIA, HeaderValue::from_static("1.1 doorway"));
+}
+
+/// Whether the request came through so many proxies of this kind that it must be going round in circles.
+pub(crate) fn is_looping(headers: &HeaderMap) -> bool {
+    let lines = headers.get_all(header::VIA).iter();
+    let hops = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+    hops.filter(|hop| hop.trim_ascii().ends_with(b" doorway")).count() >= MAX_HOPS
 }
 
 fn append_peer(headers: &mut HeaderMap, peer: &HeaderValue) {
@@ -263,8 +277,24 @@ mod tests {
     }
 
     #[test]
+    fn a_request_that_goes_round_in_circles_is_known_by_its_hops() {
+        let mut headers = HeaderMap::new();
+        headers.append(
+            header::VIA,
+            HeaderValue::from_static("1.1 other, 1.1 doorway, 2.0 cdn"),
+        );
+        for _ in 1..MAX_HOPS {
+            assert!(!is_looping(&headers));
+            add_via(&mut headers);
+        }
+        assert!(is_looping(&headers));
+    }
+
+    #[test]
     fn an_untrusted_peers_forwarding_fields_are_replaced() {
         let mut headers = xff(&["6.6.6.6"]);
+        headers.insert(X_REAL_IP, HeaderValue::from_static("6.6.6.6"));
+        headers.insert(header::FORWARDED, HeaderValue::from_static("for=6.6.6.6"));
         headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static("https"));
         let connection = connection("9.9.9.9:1");
         let client = Client {
@@ -281,6 +311,7 @@ mod tests {
         assert_eq!(headers[X_FORWARDED_FOR], "9.9.9.9");
         assert_eq!(headers[X_FORWARDED_PROTO], "http");
         assert_eq!(headers[X_FORWARDED_HOST], "a.test");
+        assert!(!headers.contains_key(X_REAL_IP) && !headers.contains_key(header::FORWARDED));
     }
 
     #[test]

@@ -9,6 +9,10 @@ use super::connection::{Activity, Command, ConnState};
 /// How often the sweeper looks; every limit is kept to within this.
 pub(crate) const TICK: Duration = Duration::from_secs(1);
 
+/// How long a connection without a request may stay open after it was asked to close: an HTTP/2 peer that
+/// says nothing would hold up a stop for the whole grace period.
+const DRAINED: Duration = Duration::from_secs(5);
+
 /// How long a connection may keep the proxy waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ConnLimits {
@@ -158,6 +162,7 @@ impl Watch {
         } else {
             self.last.in_flight == 0
                 && now.served == self.last.served
+                && now.draining == self.last.draining
                 && (now.multiplexed || now.head_started == self.last.head_started)
         };
         self.ticks = if same_phase {
@@ -168,6 +173,8 @@ impl Watch {
         self.last = now;
         let (limit, command) = if now.in_flight > 0 {
             (limits.stalled_write, Command::Close)
+        } else if now.draining {
+            (DRAINED, Command::Close)
         } else if now.served > 0 && (now.multiplexed || !now.head_started) {
             (limits.idle, Command::Drain)
         } else {
@@ -260,6 +267,17 @@ mod tests {
             }
         }
         assert_eq!(commands, [(120, Command::Drain), (180, Command::Close)]);
+    }
+
+    #[test]
+    fn a_peer_that_ignores_a_drain_is_closed() {
+        let deaf = Activity {
+            served: 1,
+            multiplexed: true,
+            draining: true,
+            ..Activity::default()
+        };
+        assert_eq!(ticks_until(100, deaf), Some((6, Command::Close)));
     }
 
     #[test]

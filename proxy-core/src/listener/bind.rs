@@ -17,11 +17,24 @@ pub(crate) struct Bound {
     pub(crate) sockets: Vec<TcpListener>,
 }
 
-/// Binds `host:port` once for each of `workers`. An empty host stands for all addresses, IPv6 and IPv4.
+/// Finds out whether `host:port` is free. Workers share their ports, which would let another process share
+/// them as well; a socket that does not share tells. Ask for all addresses before any is bound, as one of
+/// them may be part of another.
 ///
 /// # Errors
 ///
 /// If any other socket listens there, or the address is not one of this machine.
+pub(crate) fn check_free(host: &str, port: u16) -> io::Result<()> {
+    addresses(host, port)?
+        .into_iter()
+        .try_for_each(|address| socket(address, false).map(drop))
+}
+
+/// Binds `host:port` once for each of `workers`. An empty host stands for all addresses, IPv6 and IPv4.
+///
+/// # Errors
+///
+/// If a socket that does not share its port listens there, or the address is not one of this machine.
 pub(crate) fn bind(host: &str, port: u16, workers: usize) -> io::Result<Vec<Bound>> {
     addresses(host, port)?
         .into_iter()
@@ -44,9 +57,6 @@ fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
 }
 
 fn bind_one(address: SocketAddr, workers: usize) -> io::Result<Bound> {
-    // Workers share the port, which would let another process share it as well. A socket that does not
-    // share finds out whether the port is taken.
-    drop(socket(address, false)?);
     let first = socket(address, true)?;
     let address = first.local_addr()?;
     let mut sockets = vec![first];
@@ -106,8 +116,14 @@ mod tests {
     #[test]
     fn a_taken_port_is_an_error_though_workers_share_theirs() {
         let first = bind("127.0.0.1", 0, 2).unwrap();
-        let error = bind("127.0.0.1", first[0].address.port(), 2).unwrap_err();
+        let error = check_free("127.0.0.1", first[0].address.port()).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+    }
+
+    #[test]
+    fn one_address_and_all_of_them_can_be_bound_side_by_side() {
+        let all = bind("", 0, 2).unwrap();
+        assert!(bind("127.0.0.1", all[0].address.port(), 2).is_ok());
     }
 
     #[test]

@@ -398,6 +398,5 @@ async fn a_proxy_that_points_at_itself_gives_up_after_some_hops() {
     let text =
         format!("{{\n\tadmin off\n}}\nhttp://:{port} {{\n\tbind {ip}\n\treverse_proxy {ip}:{port}\n}}\n");
     let rig = Rig::caddyfile(&text);
-    let status = rig.get("/").await.head.status();
-    assert!(matches!(status, 431 | 502 | 508), "{status}");
+    assert_eq!(rig.get("/").await.head.status(), 508);
 }
