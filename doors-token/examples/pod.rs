@@ -1,8 +1,8 @@
 //! A small Doors-like pod: an app whose sessions live in its memory, so that every request of an open page must come
-//! back to the pod that rendered it. Run two of them behind a proxy, or one alone:
+//! back to the pod that rendered it. Run one alone, or two behind a proxy, all three with one secret:
 //!
 //! ```text
-//! cargo run -p doors-token --example pod -- 127.0.0.2:8080
+//! cargo run -p doors-token --example pod -- 127.0.0.2:8080 MDEyMzQ1Njc4OWFiY2RlZg==
 //! ```
 //!
 //! All that a proxy needs is in three names, each made from the pod's token: the system paths of a page, the session

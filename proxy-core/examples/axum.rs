@@ -4,8 +4,12 @@
 //! cargo run -p proxy-core --example axum        # then open http://127.0.0.1:3000/
 //! ```
 //!
-//! It expects Doors pods in 127.0.0.0/29 on port 8080 (`cargo run -p doors-token --example pod` starts one) and shares
-//! their secret. Without pods the proxied pages answer 502.
+//! It expects Doors pods in 127.0.0.0/29 on port 8080 that share its secret. Without them the proxied pages answer 502.
+//! This starts the pod that its configuration calls fresh:
+//!
+//! ```sh
+//! cargo run -p doors-token --example pod -- 127.0.0.2:8080 MDEyMzQ1Njc4OWFiY2RlZg==
+//! ```
 
 use std::net::SocketAddr;
 use std::sync::Arc;
