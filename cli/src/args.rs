@@ -186,7 +186,7 @@ Examples:
   doorway run --config config.json --workers 2
   generate-config | doorway run --config - --adapter json
 
-Signals: SIGTERM and SIGINT stop accepting, wait for open requests (at most the option grace_period) and
+Signals: SIGTERM and SIGINT stop accepting, wait for open requests (at most the option grace_period) and \
 end with exit code 0; a second one ends at once with exit code 1.
 Logs go to standard error: readable lines on a terminal, JSON lines elsewhere.";
 
@@ -219,7 +219,7 @@ Examples:
   doorway token decode AAECAwQF... --secret-file secret.txt
   doorway token decode - --secret-env NEW_SECRET --secret-env OLD_SECRET < token.txt
 
-A token that cannot be read ends with exit code 1 and says why: base64 (not a token, or cut off), cipher
+A token that cannot be read ends with exit code 1 and says why: base64 (not a token, or cut off), cipher \
 (made with another secret, or changed) or address (not the bytes of an IP address).";
 
 const DEMO_EXAMPLES: &str = "\
@@ -228,5 +228,5 @@ Examples:
   doorway demo --port 9000
   doorway demo --show-config
 
-Runs the proxy on 127.0.0.1 and its pods on 127.0.0.2, 127.0.0.3 and so on, all on one port. Linux has these
+Runs the proxy on 127.0.0.1 and its pods on 127.0.0.2, 127.0.0.3 and so on, all on one port. Linux has these \
 addresses; macOS needs `sudo ifconfig lo0 alias 127.0.0.2 up` for each of them.";
