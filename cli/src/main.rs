@@ -22,6 +22,10 @@ use self::args::{Cli, Command};
 use self::exit::Outcome;
 use self::settings::Environment;
 
+/// With bodies of 16 KiB it takes 14 % of the CPU time of a request away (4 % with small ones), for some MiB more.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     match Cli::try_parse() {
         Ok(cli) => exit::finish(carry_out(&cli.command, &Environment::of_process())),

@@ -120,7 +120,7 @@ impl Compiler<'_> {
         let (mut views, mut plans) = (Vec::new(), Vec::new());
         let mut redirects = https::Redirects::default();
         for (name, server) in &app.servers {
-            self.server.clone_from(name);
+            self.server = label(name, server);
             let https = Https::of(server, config.apps.tls.as_ref(), ports, self);
             redirects.collect(server, &https);
             let tls = https
@@ -270,6 +270,12 @@ impl Compiler<'_> {
         }
         parsed
     }
+}
+
+/// A server as errors name it: with its addresses, which a Caddyfile has where its name is not written.
+fn label(name: &str, server: &model::Server) -> String {
+    let addresses: Vec<String> = server.listen.iter().map(ToString::to_string).collect();
+    format!("{name} ({})", addresses.join(", "))
 }
 
 /// The ports that stand for HTTP and HTTPS.

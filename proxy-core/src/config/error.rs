@@ -96,7 +96,9 @@ pub enum BuildError {
         source: io::Error,
     },
     /// The configuration has no server.
-    #[error("the configuration has no site; write one, for example `localhost:8080 {{ respond hello }}`")]
+    #[error(
+        "the configuration has no site; a Caddyfile of the two lines `localhost:8080` and `respond hello` has one"
+    )]
     NoServer,
     /// The process cannot set up TLS at all.
     #[error("cannot set up TLS: {0}")]

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName};
@@ -57,6 +57,17 @@ pub(crate) struct Access {
     response_headers: Value,
     upstream: String,
     failure: Option<Reason>,
+}
+
+/// What became known of a request on its way.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// The client, found through trusted proxies.
+    pub(crate) client_ip: Option<IpAddr>,
+    /// The upstream that answered.
+    pub(crate) upstream: Option<SocketAddr>,
+    /// What went wrong.
+    pub(crate) failed: Option<Failed>,
 }
 
 struct Metered {
@@ -144,15 +155,21 @@ impl Access {
     pub(crate) fn finish(
         mut self,
         response: Response<Body>,
-        upstream: Option<SocketAddr>,
-        failed: Option<&Failed>,
+        seen: &Seen,
         counters: &Arc<Counters>,
     ) -> Response<Body> {
         self.status = response.status().as_u16();
         self.response_headers = fields(response.headers());
         self.counters = Some(Arc::clone(counters));
-        self.upstream = upstream.map(|address| address.to_string()).unwrap_or_default();
-        if let Some(Failed { failure, upstream }) = failed {
+        self.upstream = seen
+            .upstream
+            .map(|address| address.to_string())
+            .unwrap_or_default();
+        if let Some(client_ip) = seen.client_ip {
+            self.request
+                .insert("client_ip".into(), client_ip.to_string().into());
+        }
+        if let Some(Failed { failure, upstream }) = &seen.failed {
             self.upstream.clone_from(upstream);
             self.failure = Some(failure.reason);
         }
@@ -169,12 +186,9 @@ impl Access {
     }
 
     fn line(&self, sink: &Sink) -> String {
-        let duration = self.began.elapsed().as_secs_f64();
+        let duration = micros(self.began.elapsed());
         let level = if self.status >= 500 { "error" } else { "info" };
-        let timestamp = self
-            .at
-            .duration_since(UNIX_EPOCH)
-            .map_or(0.0, |since| since.as_secs_f64());
+        let timestamp = micros(self.at.duration_since(UNIX_EPOCH).unwrap_or_default());
         let mut line = json!({
             "level": level,
             "ts": timestamp,
@@ -291,6 +305,11 @@ impl Drop for Logged {
 }
 
 // === rendering ===
+
+/// Seconds, to the microsecond.
+fn micros(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e6
+}
 
 /// Header fields as lists; credentials are never written.
 fn fields(headers: &HeaderMap) -> Value {

@@ -95,17 +95,34 @@ async fn to_pod(
         Ok(answered) => return Ok(answered),
         Err(missed) => missed,
     };
-    let failure = match missed {
-        // The process is gone, and the sessions that the token stands for went with it.
-        Missed::Unsent(_, failure) if failure.reason == Reason::Refused => {
-            Failure::from(Reason::DeadPod).with_status(dead_status)
+    let (failure, gone) = match missed {
+        Missed::Unsent(_, failure) => {
+            let refused = failure.reason == Reason::Refused;
+            (failure, refused)
         }
-        Missed::Unsent(_, failure) | Missed::Sent(failure) => failure,
+        // The connection broke: of a pod that was killed, or of one that lives on.
+        Missed::Sent(failure) if failure.reason == Reason::Closed => {
+            let refused = refuses(address, cluster).await;
+            (failure, refused)
+        }
+        Missed::Sent(failure) => (failure, false),
+    };
+    // The process is gone, and the sessions that the token stands for went with it.
+    let failure = if gone {
+        Failure::from(Reason::DeadPod).with_status(dead_status)
+    } else {
+        failure
     };
     Err(Failed {
         failure,
         upstream: address.to_string(),
     })
+}
+
+/// Whether nobody listens on `address` any more. Nothing is sent.
+async fn refuses(address: SocketAddr, cluster: &Cluster) -> bool {
+    let probe = connect::connect(std::iter::once(address), cluster.dial_timeout);
+    matches!(Box::pin(probe).await, Err(failure) if failure.reason == Reason::Refused)
 }
 
 async fn to_any<'v>(

@@ -1,6 +1,5 @@
 //! The way of a request through the proxy: head checks, routes, backend, answer.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use doors_routing::Decision;
@@ -10,7 +9,7 @@ use http::{Method, Request, Response, StatusCode, Version};
 use http_body::Body as _;
 use hyper::upgrade::OnUpgrade;
 
-use super::access_log::Access;
+use super::access_log::{Access, Seen};
 use super::exchange::{Answered, Failed, Target, exchange};
 use super::interim;
 use super::outgoing;
@@ -72,9 +71,8 @@ struct Exchange<'a> {
     view: &'a View,
     server: &'a ServerView,
     connection: &'a Connection,
-    /// For the access log: the upstream that answered, or what went wrong.
-    upstream: Option<SocketAddr>,
-    failed: Option<Failed>,
+    /// For the access log.
+    seen: Seen,
 }
 
 // === impl Handler ===
@@ -115,16 +113,15 @@ impl Handler {
             view: &view,
             server,
             connection,
-            upstream: None,
-            failed: None,
+            seen: Seen::default(),
         };
         let answer = exchange.answer(request).await;
-        let Exchange { upstream, failed, .. } = exchange;
+        let Exchange { seen, .. } = exchange;
         unanswered.0 = None;
         let response = answer.ok_or(Aborted)?;
         let response = response.map(|body| limit::within(body, server.write_timeout));
         Ok(match access.take() {
-            Some(access) => access.finish(response, upstream, failed.as_ref(), &worker.counters),
+            Some(access) => access.finish(response, &seen, &worker.counters),
             None => response,
         })
     }
@@ -178,6 +175,7 @@ impl<'a> Exchange<'a> {
             &server.trusted_proxies,
             &server.client_ip_fields,
         );
+        self.seen.client_ip = Some(client.ip);
         let mut cx = Context {
             parts,
             host,
@@ -263,7 +261,7 @@ impl<'a> Exchange<'a> {
     /// Checks an upstream's answer and begins the tunnel if it grants an upgrade.
     fn accept(&mut self, answered: Answered, onward: &mut Onward<'a>) -> Result<Response<Body>, Failed> {
         let (mut response, upstream) = answered;
-        self.upstream = Some(upstream);
+        self.seen.upstream = Some(upstream);
         outgoing::check_response(&mut response, onward.wanted.as_ref())?;
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             let upstream = hyper::upgrade::on(&mut response);
@@ -330,7 +328,7 @@ impl<'a> Exchange<'a> {
             worker.seconds(),
         );
         let response = reply::to_response(&failed.failure);
-        self.failed = Some(failed);
+        self.seen.failed = Some(failed);
         response
     }
 }

@@ -5,7 +5,7 @@ use http::{Method, StatusCode};
 use super::pod_and_rig;
 use crate::support::browser::Browser;
 use crate::support::net::{Net, Server};
-use crate::support::origin::{Deaf, Recorder, Reply};
+use crate::support::origin::{Deaf, Origin, Recorder, Reply};
 use crate::support::pod::{ID_COOKIE, Pod, Protocol, token_for};
 use crate::support::rig::{Doors, HOST, Rig, get, post};
 use crate::support::wire::Message;
@@ -118,7 +118,7 @@ async fn a_pod_that_cannot_be_reached_is_no_dead_pod() {
 #[tokio::test]
 async fn a_pod_silent_past_the_configured_first_byte_timeout_is_a_504() {
     let server = Net::fresh().server(1);
-    let origin = crate::support::origin::Origin::bind(server.pod(1)).await;
+    let origin = Origin::bind(server.pod(1)).await;
     let doors = Doors::server(server, server.pod(1), origin.addr().port());
     let rig = doors.transport("response_header_timeout 200ms").start();
     let mut wire = rig.wire().await;
@@ -138,6 +138,22 @@ async fn a_hook_whose_pod_dies_while_answering_is_sent_once_and_reported_as_502(
     let hook = format!("/~/{}/h/I1/1?t=1", token_for(server.pod(1)));
     assert_eq!(rig.wire().await.ask(post(&hook, "{}")).await.head.status(), 502);
     assert_eq!(pod.only_request().body, b"{}");
+}
+
+#[tokio::test]
+async fn a_hook_whose_pod_is_killed_while_answering_learns_that_the_pod_is_gone() {
+    let server = Net::fresh().server(1);
+    let origin = Origin::bind(server.pod(1)).await;
+    let rig = Doors::server(server, server.pod(1), origin.addr().port()).start();
+    let mut wire = rig.wire().await;
+    let hook = format!("/~/{}/h/I1/1?t=1", token_for(server.pod(1)));
+    wire.send(post(&hook, "{}")).await;
+    let mut upstream = origin.accept().await;
+    upstream.head().await;
+    // As a killed process does: first nobody listens any more, then its connections end.
+    drop(origin);
+    drop(upstream);
+    assert_gone(&wire.answer().await);
 }
 
 #[tokio::test]
