@@ -150,3 +150,18 @@ fn validate_warns_and_leaves_nothing_behind() {
     let files = directory.path().read_dir().unwrap().count();
     assert_eq!(files, 1, "only the Caddyfile, no data directory");
 }
+
+#[test]
+fn a_server_that_listens_nowhere_is_warned_of() {
+    let directory = Directory::with("conf.json", r#"{"apps": {"http": {"servers": {"quiet": {}}}}}"#);
+    let valid = finish(&mut doorway(
+        directory.path(),
+        &["validate", "--config", "conf.json"],
+    ));
+    assert_eq!(valid.code, Some(0), "{}", valid.stderr);
+    assert!(
+        valid.stderr.contains("server quiet listens on no address"),
+        "{}",
+        valid.stderr
+    );
+}

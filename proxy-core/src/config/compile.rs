@@ -121,6 +121,9 @@ impl Compiler<'_> {
         let mut redirects = https::Redirects::default();
         for (name, server) in &app.servers {
             self.server = label(name, server);
+            if server.listen.is_empty() {
+                self.warnings.push(format!("server {name} listens on no address"));
+            }
             let https = Https::of(server, config.apps.tls.as_ref(), ports, self);
             redirects.collect(server, &https);
             let tls = https
