@@ -1,6 +1,15 @@
 //! Rules about single values that both surfaces share.
 
-use crate::template::Template;
+use crate::template::{Template, TemplateError};
+
+/// Why a value with placeholders is refused.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ValueError {
+    #[error("a line break or control character in a header field")]
+    Control,
+    #[error(transparent)]
+    Placeholder(TemplateError),
+}
 
 /// A field name of HTTP: one word without delimiters.
 pub(crate) fn field_name(name: &str) -> Result<(), &'static str> {
@@ -16,18 +25,32 @@ pub(crate) fn field_name(name: &str) -> Result<(), &'static str> {
 }
 
 /// A field value of HTTP, with placeholders.
-pub(crate) fn field_value(value: &str) -> Result<(), String> {
+pub(crate) fn field_value(value: &str) -> Result<(), ValueError> {
     if value.chars().any(|c| c.is_ascii_control() && c != '\t') {
-        return Err("a line break or control character in a header field".to_owned());
+        return Err(ValueError::Control);
     }
     template(value)
 }
 
 /// Text with placeholders, all of them supported.
-pub(crate) fn template(text: &str) -> Result<(), String> {
+pub(crate) fn template(text: &str) -> Result<(), ValueError> {
     text.parse::<Template>()
         .map(drop)
-        .map_err(|error| error.to_string())
+        .map_err(ValueError::Placeholder)
+}
+
+/// What a secret must be, and where to get one.
+pub(crate) const SECRET_HELP: &str = "a key is one word, standard base64 of 16, 24 or 32 bytes, the same as the \
+    SECRET of the Doors app; make one with `doorway token secret`";
+
+/// The secret of a `doors_handler`. The error does not show it.
+pub(crate) fn secret(text: &str) -> Result<(), String> {
+    use doors_token::{KeyError, TokenCipher};
+    match TokenCipher::new(text) {
+        Ok(_) => Ok(()),
+        Err(KeyError::Base64) => Err("the secret is not standard base64 with padding".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// A value that Caddy would search for placeholders and Doorway does not yet.

@@ -90,6 +90,22 @@ impl<'t> Source<'t> {
         self.line_starts.partition_point(|&at| at <= span.start)
     }
 
+    /// Where `needle` is written within `span`.
+    pub(crate) fn find(&self, needle: &str, span: Span) -> Option<Span> {
+        let at = self.text.get(span.range())?.find(needle)?;
+        let start = span.start.saturating_add(at);
+        Some(Span::new(start, start.saturating_add(needle.len())))
+    }
+
+    /// Where a `{$NAME}` is written on the same line behind `span`.
+    pub(crate) fn variable_behind(&self, span: Span) -> Option<Span> {
+        let line = self.text.get(span.end..)?.lines().next()?;
+        let at = line.find("{$")?;
+        let length = line.get(at..)?.find('}')?.saturating_add(1);
+        let start = span.end.saturating_add(at);
+        Some(Span::new(start, start.saturating_add(length)))
+    }
+
     fn place(&self, span: Span, secrets: &[Span]) -> Place {
         let start = span.start.min(self.text.len());
         let line = self.line_starts.partition_point(|&at| at <= start);

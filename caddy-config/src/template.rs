@@ -71,8 +71,22 @@ pub struct TemplateError {
 /// Names below these are Caddy's own.
 const NAMESPACES: [&str; 5] = ["http.", "env.", "system.", "time.", "file."];
 
+/// The supported placeholders, by their full names.
+pub(crate) const SUPPORTED: &str = "supported: {http.request.NAME} with the NAME cookie.*, header.*, host, hostport, \
+    method, port, proto, remote, remote.host, remote.port, scheme, uri, uri.path, uri.query or uri.prefixed_query; \
+    {http.vars.client_ip}";
+
 const REQUEST_HEADER: &str = "http.request.header.";
 const REQUEST_COOKIE: &str = "http.request.cookie.";
+
+// === impl TemplateError ===
+
+impl TemplateError {
+    /// The full name, without braces.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
 
 // === impl Template ===
 

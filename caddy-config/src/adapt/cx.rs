@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::shorthand;
 use crate::{
     caddyfile::{parser::Line, token::Token},
+    check::ValueError,
     source::{Report, Source, Span},
     suggest::did_you_mean,
 };
@@ -73,6 +75,26 @@ impl<'a> Cx<'a> {
             .ok()
     }
 
+    /// Reports what is wrong with a value; a placeholder by the name it is written with, at its own place.
+    pub(super) fn check_value(&mut self, token: &Token, result: Result<(), ValueError>) {
+        let error = match result {
+            Ok(()) => return,
+            Err(ValueError::Placeholder(error)) => error,
+            Err(error) => return self.error(token.span, error.to_string(), None),
+        };
+        let written = |name: &str| self.source.find(&format!("{{{name}}}"), token.span);
+        let short = shorthand::short(error.name());
+        let (span, message) = match (written(error.name()), short) {
+            (Some(span), _) => (span, error.to_string()),
+            (None, Some(short)) => (
+                written(&short).unwrap_or(token.span),
+                format!("the placeholder `{{{short}}}` is not supported yet"),
+            ),
+            (None, None) => (token.span, error.to_string()),
+        };
+        self.error(span, message, shorthand::SUPPORTED.to_owned());
+    }
+
     /// Hides a token in every finding.
     pub(super) fn mask(&mut self, token: &Token) {
         self.report.mask(token.span);
@@ -81,6 +103,11 @@ impl<'a> Cx<'a> {
     /// The token as it is written, for a message.
     pub(super) fn quote(&self, token: &Token) -> String {
         self.source.quote(token.span)
+    }
+
+    /// Where a `{$NAME}` is written on the same line behind `span`.
+    pub(super) fn variable_behind(&self, span: Span) -> Option<Span> {
+        self.source.variable_behind(span)
     }
 
     /// The line of the text that a token stands on, for a message.

@@ -54,7 +54,7 @@ pub(super) const DIRECTIVES: [&str; 12] = [
 ];
 
 /// Directives of Caddy and of its Doors plugin that Doorway is going to support.
-const LATER: [&str; 28] = [
+const LATER: [&str; 27] = [
     "basic_auth",
     "basicauth",
     "copy_response",
@@ -76,7 +76,6 @@ const LATER: [&str; 28] = [
     "metrics",
     "request_body",
     "rewrite",
-    "root",
     "skip_log",
     "timeouts",
     "tracing",
@@ -86,7 +85,7 @@ const LATER: [&str; 28] = [
 ];
 
 /// Directives of Caddy for what Doorway does not do, and what does it.
-const NEVER: [(&str, &str); 6] = [
+const NEVER: [(&str, &str); 7] = [
     (
         "acme_server",
         "Doorway issues no certificates to others; run an ACME server and `reverse_proxy` to it",
@@ -100,6 +99,10 @@ const NEVER: [(&str, &str); 6] = [
         "Doorway does not speak FastCGI; run a web server beside PHP and `reverse_proxy` to it",
     ),
     ("push", "browsers no longer take pushed responses; remove it"),
+    (
+        "root",
+        "Doorway serves no files; run a file server and `reverse_proxy` to it",
+    ),
     (
         "templates",
         "Doorway renders no templates; let the upstream do it",

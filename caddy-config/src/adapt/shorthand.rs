@@ -46,6 +46,10 @@ const SHORT: [(&str, &str); 35] = [
     ("client_ip", "http.vars.client_ip"),
 ];
 
+/// The supported placeholders, by their short names where there is one.
+pub(super) const SUPPORTED: &str = "supported: {client_ip}, {cookie.*}, {header.*}, {host}, {hostport}, {method}, \
+    {path}, {port}, {query}, {?query}, {remote}, {remote_host}, {remote_port}, {scheme}, {uri}, {http.request.proto}";
+
 /// Prefixes that a name of the user's own follows; `true` if that may have points.
 const PREFIXES: [(&str, &str, bool); 12] = [
     ("header.", "http.request.header.", false),
@@ -108,9 +112,38 @@ fn long(name: &str) -> Option<String> {
     })
 }
 
+/// The short name that stands for `long`.
+pub(super) fn short(long: &str) -> Option<String> {
+    if let Some((short, _)) = SHORT.iter().find(|(_, full)| *full == long) {
+        return Some((*short).to_owned());
+    }
+    PREFIXES
+        .iter()
+        .filter_map(|(short, full, _)| Some(format!("{short}{}", long.strip_prefix(full)?)))
+        .find(|name| self::long(name).as_deref() == Some(long))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::written_out;
+    use super::{SUPPORTED, short, written_out};
+    use crate::template::{Part, Template};
+
+    #[test]
+    fn the_placeholders_that_are_said_to_work_do() {
+        let names = SUPPORTED.replace('*', "X").replace("supported: ", "");
+        for name in names.split(", ") {
+            let template: Template = written_out(name).parse().unwrap();
+            assert!(matches!(template.parts(), [Part::Placeholder(_)]), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_full_name_leads_back_to_the_short_one() {
+        assert_eq!(short("http.request.uuid").as_deref(), Some("uuid"));
+        assert_eq!(short("http.vars.client_ip").as_deref(), Some("client_ip"));
+        assert_eq!(short("http.regexp.a.1").as_deref(), Some("re.a.1"));
+        assert_eq!(short("env.HOME"), None);
+    }
 
     #[test]
     fn short_names_are_written_out_wherever_they_stand() {

@@ -39,11 +39,9 @@ pub(crate) fn expand<'t>(text: &'t str, environment: Environment<'_>, report: &m
                 "the environment variable `{}` is not set, so this is empty",
                 reference.name
             );
-            report.warn(
-                reference.span,
-                message,
-                format!("a default is written `{{${}:default}}`", reference.name),
-            );
+            // Words for findings that are only counted would cost a search each.
+            let help = (!report.is_full()).then(|| way_out(text, &reference));
+            report.warn(reference.span, message, help);
         }
         let value = value.as_deref().or(reference.default).unwrap_or_default();
         let between = Span::new(copied, reference.span.start);
@@ -155,6 +153,20 @@ fn references(text: &str) -> impl Iterator<Item = Reference<'_>> {
             }
         }
     })
+}
+
+/// How to give an unset variable a value. A secret has no business in the file, not even as a default.
+fn way_out(text: &str, reference: &Reference<'_>) -> String {
+    let name = reference.name;
+    let before = text.get(..reference.span.start).unwrap_or_default();
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    if line.trim().trim_end_matches(['"', '`']).trim_end() == "secret" {
+        format!(
+            "set it to the SECRET of the Doors app; for a new one: `{name}=$(doorway token secret) doorway run`"
+        )
+    } else {
+        format!("set it, or write a default: `{{${name}:default}}`")
+    }
 }
 
 #[cfg(test)]

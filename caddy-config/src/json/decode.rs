@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::reader::{Member, Node, Value};
 use crate::{
+    check::ValueError,
     source::{Report, Span, short},
     suggest::did_you_mean,
+    template,
 };
 
 /// The findings, and where in the document decoding stands.
@@ -59,6 +61,17 @@ impl<'n, 'r> Cx<'n, 'r> {
     pub(super) fn check<T>(&mut self, node: &Node, result: Result<T, impl Into<String>>) -> Option<T> {
         result
             .map_err(|message| self.error(node.span, message, None))
+            .ok()
+    }
+
+    /// [`Cx::check`] of a value that may hold placeholders.
+    pub(super) fn check_value(&mut self, node: &Node, result: Result<(), ValueError>) -> Option<()> {
+        result
+            .map_err(|error| {
+                let is_name = matches!(error, ValueError::Placeholder(_));
+                let help = is_name.then(|| template::SUPPORTED.to_owned());
+                self.error(node.span, error.to_string(), help);
+            })
             .ok()
     }
 

@@ -77,7 +77,7 @@ fn status<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<u16> {
 
 fn body<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<String> {
     let text = cx.string(node)?;
-    cx.check(node, check::template(&text))?;
+    cx.check_value(node, check::template(&text))?;
     Some(text)
 }
 
@@ -119,11 +119,11 @@ fn secrets<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Vec<Secret>> {
 fn secret<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Secret> {
     let text = cx.string(node)?;
     if text.trim().is_empty() {
-        cx.error(
-            node.span,
-            "the secret is empty",
-            "make one with `openssl rand -base64 32`".to_owned(),
-        );
+        cx.error(node.span, "the secret is empty", check::SECRET_HELP.to_owned());
+        return None;
+    }
+    if let Err(error) = check::secret(&text) {
+        cx.error(node.span, error, check::SECRET_HELP.to_owned());
         return None;
     }
     Some(text.into())

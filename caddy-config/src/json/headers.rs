@@ -99,7 +99,7 @@ fn wanted_values<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Option<Vec<S
 
 fn field_value<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<String> {
     let value = cx.string(node)?;
-    cx.check(node, check::field_value(&value))?;
+    cx.check_value(node, check::field_value(&value))?;
     Some(value)
 }
 

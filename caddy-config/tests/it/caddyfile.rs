@@ -5,6 +5,7 @@ use caddy_config::{Adapted, Config, Handler, Severity, from_caddyfile};
 fn environment(name: &str) -> Option<String> {
     match name {
         "KEY" => Some("c2VjcmV0LXNlY3JldA==".to_owned()),
+        "EMPTY" => Some(String::new()),
         "TWO_KEYS" => Some("c2VjcmV0LXNlY3JldA== bW9yZS1zZWNyZXQ=".to_owned()),
         "TWO_LINES" => Some("c2VjcmV0LXNlY3JldA==\nbW9yZS1zZWNyZXQ=".to_owned()),
         "SITE" => Some("example.com {\n\trespond hello\n}".to_owned()),
@@ -139,11 +140,11 @@ fn directives_say_what_they_miss_and_what_is_too_much() {
         ("respond a {http.x}", "2:12: `{http.x}` is not a final status"),
         (
             "respond \"{http.request.uuid}\"",
-            "2:10: the placeholder `{http.request.uuid}` is not supported yet",
+            "2:11: the placeholder `{http.request.uuid}` is not supported yet",
         ),
         (
-            "respond {uuid}",
-            "2:10: the placeholder `{http.request.uuid}` is not supported yet",
+            "respond \"a {host} {uuid}\"",
+            "2:20: the placeholder `{uuid}` is not supported yet",
         ),
         ("respond a {\n\t\tbody b\n\t}", "3:3: the body is given twice"),
         (
@@ -401,15 +402,18 @@ fn logs_say_what_is_wrong() {
 #[test]
 fn a_doors_handler_says_what_is_missing() {
     let upstream = "upstream {\n\t\tpod_cidr 10.0.0.0/24\n\t\thost svc\n\t\tupstream_port 8080\n\t}";
-    let all = format!("secret a\n\tcookie_name c\n\t{upstream}");
+    let all = format!("secret MDEyMzQ1Njc4OWFiY2RlZg==\n\tcookie_name c\n\t{upstream}");
     let cases = [
         (
             format!("cookie_name c\n\t{upstream}"),
             "2:1: `doors_handler` needs a `secret`",
         ),
-        ("secret a".to_owned(), "2:1: `doors_handler` needs an `upstream`"),
         (
-            format!("secret a\n\t{upstream}\n\t{upstream}"),
+            "secret MDEyMzQ1Njc4OWFiY2RlZg==".to_owned(),
+            "2:1: `doors_handler` needs an `upstream`",
+        ),
+        (
+            format!("secret MDEyMzQ1Njc4OWFiY2RlZg==\n\t{upstream}\n\t{upstream}"),
             "2:1: several upstreams need `cookie_name` to keep a session on its server",
         ),
         (
@@ -423,15 +427,6 @@ fn a_doors_handler_says_what_is_missing() {
         (
             format!("{all}\n\tnonsense 99"),
             "10:2: unknown or unsupported subdirective `nonsense`",
-        ),
-        (all.replace("secret a", "secret"), "3:2: `secret` needs a key"),
-        (
-            all.replace("secret a", "secret \"\""),
-            "3:2: `secret` needs a key",
-        ),
-        (
-            all.replace("secret a", "secret a b"),
-            "3:11: `secret` takes one key",
         ),
         (
             all.replace("cookie_name c", "cookie_name \"c d\""),
@@ -477,6 +472,39 @@ fn a_doors_handler_says_what_is_missing() {
         let text = format!(
             "a {{\ndoors_handler {{\n\t{block}\n}}\nreverse_proxy {{\ndynamic doors_upstreams\n}}\n}}\n"
         );
+        assert_eq!(findings(&text), [expected], "{text}");
+    }
+}
+
+#[test]
+fn a_secret_that_makes_no_key_is_told_at_its_place() {
+    let upstream = "upstream {\n\t\tpod_cidr 10.0.0.0/24\n\t\thost svc\n\t\tupstream_port 8080\n\t}";
+    let all = format!("secret KEY\n\t{upstream}");
+    let cases = [
+        (all.replace("secret KEY", "secret"), "3:2: `secret` needs a key"),
+        (
+            all.replace("secret KEY", "secret \"\""),
+            "3:9: `secret` needs a key",
+        ),
+        (
+            all.replace("secret KEY", "secret a b"),
+            "3:11: `secret` takes one key",
+        ),
+        (
+            all.replace("secret KEY", "secret hunter2"),
+            "3:9: the secret is not standard base64 with padding",
+        ),
+        (
+            all.replace("secret KEY", "secret \"aHVudGVy \""),
+            "3:9: the secret decodes to 6 bytes, an AES key has 16, 24 or 32",
+        ),
+        (
+            all.replace("secret KEY", "secret {$EMPTY}"),
+            "3:9: `secret` needs a key",
+        ),
+    ];
+    for (lines, expected) in cases {
+        let text = format!("a\ndoors_handler {{\n\t{lines}\n}}\n");
         assert_eq!(findings(&text), [expected], "{text}");
     }
 }
@@ -729,6 +757,7 @@ fn findings_show_the_variable_and_not_its_value() {
 fn findings_do_not_show_keys_that_are_written_in_the_file() {
     for line in [
         "secret c2VjcmV0 extra",
+        "secret c2VjcmV0",
         "sercet c2VjcmV0",
         "secret \"c2VjcmV0",
         "secret <<K\n\t\tc2VjcmV0\n\t\tK x",
@@ -738,5 +767,54 @@ fn findings_do_not_show_keys_that_are_written_in_the_file() {
             .unwrap_err()
             .to_string();
         assert!(!shown.contains("c2Vj"), "{shown}");
+    }
+}
+
+#[test]
+fn a_secret_whose_variable_is_not_set_is_told_with_its_cause_first() {
+    for secret in ["secret {$SECRET}", "secret \"{$SECRET}\""] {
+        let text = format!("a {{\n\tdoors_handler {{\n\t\t{secret}\n\t}}\n}}\n");
+        let found = findings(&text);
+        let at = |wanted: &str| found.iter().position(|finding| finding.contains(wanted));
+        assert!(
+            at("`SECRET` is not set").unwrap() < at("`secret` needs a key").unwrap(),
+            "{found:?}"
+        );
+        let shown = from_caddyfile("Caddyfile", &text, &environment)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            shown.contains("`SECRET=$(doorway token secret) doorway run`"),
+            "{shown}"
+        );
+        assert!(!shown.contains(":default}"), "{shown}");
+    }
+}
+
+#[test]
+fn a_placeholder_that_is_not_supported_comes_with_those_that_are() {
+    let text = "a {\n\theader A \"x {uuid}\"\n}\n";
+    let shown = from_caddyfile("Caddyfile", text, &environment)
+        .unwrap_err()
+        .to_string();
+    assert!(shown.contains("| \t            ^^^^^^\n"), "{shown}");
+    assert!(
+        shown.contains("help: supported: {client_ip}, {cookie.*}, {header.*}"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn what_serves_files_is_refused_for_one_reason() {
+    let help = "Doorway serves no files; run a file server and `reverse_proxy` to it";
+    for directive in ["root * /srv", "file_server", "try_files /a"] {
+        let text = format!("a {{\n\t{directive}\n}}\n");
+        let shown = from_caddyfile("Caddyfile", &text, &environment)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            shown.contains("is not supported\n") && shown.contains(help),
+            "{shown}"
+        );
     }
 }

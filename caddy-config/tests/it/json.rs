@@ -106,14 +106,14 @@ fn both_places_of_the_upstream_source_mean_the_same() {
 fn secrets_may_be_a_list() {
     let text = SEED.replace(
         r#""secret": "MDEyMzQ1Njc4OWFiY2RlZg==""#,
-        r#""secret": ["b25l", "dHdv"]"#,
+        r#""secret": ["MDEyMzQ1Njc4OWFiY2RlZg==", "ZmVkY2JhOTg3NjU0MzIxMA=="]"#,
     );
     let config = read(&text);
     let Handler::DoorsHandler(doors) = &handlers(&config)[0] else {
         panic!("{config:?}")
     };
     let secrets: Vec<&str> = doors.secrets.iter().map(|secret| secret.expose()).collect();
-    assert_eq!(secrets, ["b25l", "dHdv"]);
+    assert_eq!(secrets, ["MDEyMzQ1Njc4OWFiY2RlZg==", "ZmVkY2JhOTg3NjU0MzIxMA=="]);
 }
 
 #[test]
@@ -358,33 +358,41 @@ fn a_doors_handler_needs_what_its_module_needed() {
             format!(r#""secret":[],"upstreams":[{upstream}]"#),
             ".secret: the list of secrets is empty",
         ),
-        (r#""secret":"a""#.to_owned(), ": the field `upstreams` is missing"),
         (
-            r#""secret":"a","upstreams":[]"#.to_owned(),
+            format!(r#""secret":"hunter2","upstreams":[{upstream}]"#),
+            ".secret: the secret is not standard base64 with padding",
+        ),
+        (
+            format!(r#""secret":["MDEyMzQ1Njc4OWFiY2RlZg==","aHVudGVy"],"upstreams":[{upstream}]"#),
+            ".secret[1]: the secret decodes to 6 bytes, an AES key has 16, 24 or 32",
+        ),
+        (r#""secret":"MDEyMzQ1Njc4OWFiY2RlZg==""#.to_owned(), ": the field `upstreams` is missing"),
+        (
+            r#""secret":"MDEyMzQ1Njc4OWFiY2RlZg==","upstreams":[]"#.to_owned(),
             ".upstreams: at least one upstream is needed",
         ),
         (
-            format!(r#""secret":"a","upstreams":[{upstream},{upstream}]"#),
+            format!(r#""secret":"MDEyMzQ1Njc4OWFiY2RlZg==","upstreams":[{upstream},{upstream}]"#),
             ": several upstreams need `cookie_name` to keep a session on its server",
         ),
         (
-            r#""secret":"a","upstreams":[{"host":"a","port":80}]"#.to_owned(),
+            r#""secret":"MDEyMzQ1Njc4OWFiY2RlZg==","upstreams":[{"host":"a","port":80}]"#.to_owned(),
             ".upstreams[0]: the field `cidr` is missing",
         ),
         (
-            r#""secret":"a","upstreams":[{"cidr":"10.0.0.0","host":"a","port":80}]"#.to_owned(),
+            r#""secret":"MDEyMzQ1Njc4OWFiY2RlZg==","upstreams":[{"cidr":"10.0.0.0","host":"a","port":80}]"#.to_owned(),
             ".upstreams[0].cidr: this is not a network such as 10.0.0.0/24",
         ),
         (
-            r#""secret":"a","upstreams":[{"cidr":"10.0.0.0/24","host":"a:80","port":80}]"#.to_owned(),
+            r#""secret":"MDEyMzQ1Njc4OWFiY2RlZg==","upstreams":[{"cidr":"10.0.0.0/24","host":"a:80","port":80}]"#.to_owned(),
             ".upstreams[0].host: this is not a host name or an IP address",
         ),
         (
-            r#""secret":"a","upstreams":[{"cidr":"10.0.0.0/24","host":"a","port":0}]"#.to_owned(),
+            r#""secret":"MDEyMzQ1Njc4OWFiY2RlZg==","upstreams":[{"cidr":"10.0.0.0/24","host":"a","port":0}]"#.to_owned(),
             ".upstreams[0].port: expected a port from 1 to 65535",
         ),
         (
-            r#""secret":"a","upstreams":[{"cidr":"10.0.0.0/24","host":"a","port":65536}]"#.to_owned(),
+            r#""secret":"MDEyMzQ1Njc4OWFiY2RlZg==","upstreams":[{"cidr":"10.0.0.0/24","host":"a","port":65536}]"#.to_owned(),
             ".upstreams[0].port: expected a whole number from 0 to 65535",
         ),
     ];
@@ -404,6 +412,7 @@ fn no_finding_shows_a_secret() {
     let texts = [
         handler(&format!(r#""handler":"doors_handler","secret":"{key}","oops":1"#)),
         handler(&format!(r#""handler":"doors_handler","secret":["{key}",5]"#)),
+        handler(&format!(r#""handler":"doors_handler","secret":"{key}""#)),
         format!("{{\"apps\":{{}},\"secret\":\n\"{key}\", nope}}"),
         format!("{{\"secret\": \"{key}"),
     ];
@@ -411,4 +420,14 @@ fn no_finding_shows_a_secret() {
         let findings = from_json("t.json", &text).unwrap_err();
         assert!(!findings.to_string().contains("c2Vj"), "{findings}");
     }
+}
+
+#[test]
+fn a_placeholder_that_is_not_supported_comes_with_those_that_are() {
+    let text = handler(r#""handler":"static_response","body":"{http.request.uuid}""#);
+    let findings = from_json("t.json", &text).unwrap_err().to_string();
+    assert!(
+        findings.contains("help: supported: {http.request.NAME}"),
+        "{findings}"
+    );
 }

@@ -212,7 +212,7 @@ fn doors_route() -> Route {
         port: 1,
     };
     let doors = DoorsHandler {
-        secrets: vec!["key".to_owned().into()],
+        secrets: vec!["MDEyMzQ1Njc4OWFiY2RlZg==".to_owned().into()],
         upstreams: vec![upstream],
         ..DoorsHandler::default()
     };
@@ -421,7 +421,11 @@ fn transport() -> impl Strategy<Value = Transport> {
 fn doors_handler() -> impl Strategy<Value = Handler> {
     let net = (any::<IpAddr>(), 0_u8..=32).prop_map(|(ip, length)| ipnet::IpNet::new(ip, length).unwrap());
     let upstream = (net, host(), 1_u16..).prop_map(|(cidr, host, port)| DoorsUpstream { cidr, host, port });
-    let secrets = vec("[a-zA-Z0-9+/=]{1,20}".prop_map(Into::into), 1..3);
+    let secrets = vec(
+        "[a-zA-Z0-9+/]{21}[AQgw]==|[a-zA-Z0-9+/]{32}|[a-zA-Z0-9+/]{42}[AEIMQUYcgkosw048]="
+            .prop_map(Into::into),
+        1..3,
+    );
     (secrets, name(), vec(upstream, 1..3), option::of(200_u16..=999)).prop_map(
         |(secrets, cookie, upstreams, dead_pod_status)| {
             Handler::DoorsHandler(DoorsHandler {

@@ -117,6 +117,8 @@ fn a_secret_that_makes_no_key_is_an_error_that_does_not_show_it() {
     let directory = Directory::with("Caddyfile", CADDYFILE);
     let failed = finish(doorway(directory.path(), &["validate"]).env("SECRET", "c2hvcnQ="));
     assert_eq!(failed.code, Some(1));
+    let place = "Caddyfile:3:10: the secret decodes to 5 bytes";
+    assert!(failed.stderr.contains(place), "{}", failed.stderr);
     assert!(!failed.stderr.contains("c2hvcnQ="), "{}", failed.stderr);
 }
 

@@ -11,7 +11,7 @@ use crate::metadata::{Metadata, Package};
 const EDGES: [(&str, &[&str]); 6] = [
     ("doors-token", &[]),
     ("doors-routing", &["doors-token"]),
-    ("caddy-config", &[]),
+    ("caddy-config", &["doors-token"]),
     ("proxy-core", &["doors-token", "doors-routing", "caddy-config"]),
     (
         "doorway",

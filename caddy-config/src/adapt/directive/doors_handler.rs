@@ -86,10 +86,24 @@ fn subdirective(line: &Line, handler: &mut DoorsHandler, cx: &mut Cx<'_>) {
 /// One key. Nothing that is written here may be shown.
 fn secret(line: &Line, cx: &mut Cx<'_>) -> Option<Secret> {
     cx.no_block(line);
-    let help = "a key is one word: standard base64 of 16, 24 or 32 bytes".to_owned();
+    let help = check::SECRET_HELP.to_owned();
     match line.args.as_slice() {
-        [key] if !key.text.trim().is_empty() => return Some(key.text.clone().into()),
-        [] | [_] => cx.error(line.name.span, "`secret` needs a key", help),
+        [key] if !key.text.trim().is_empty() => {
+            if let Err(error) = check::secret(&key.text) {
+                cx.error(key.span, error, check::SECRET_HELP.to_owned());
+                return None;
+            }
+            return Some(key.text.clone().into());
+        }
+        // Where a variable stands that is not set, what was said about that comes first.
+        [] => {
+            let span = cx.variable_behind(line.name.span).unwrap_or(line.name.span);
+            cx.error(span, "`secret` needs a key", help);
+        }
+        [key] => {
+            let span = cx.variable_behind(line.name.span).unwrap_or(key.span);
+            cx.error(span, "`secret` needs a key", help);
+        }
         [_, surplus, ..] => {
             let help = "for a second key, write a second line `secret KEY`".to_owned();
             cx.error(surplus.span, "`secret` takes one key", help);

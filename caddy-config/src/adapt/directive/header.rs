@@ -105,7 +105,7 @@ pub(super) fn operation(ops: &mut HeaderOps, field: &Token, values: &[Token], cx
         (_, [pattern, replacement, ..]) => {
             cx.surplus(values.get(2..).unwrap_or_default());
             cx.check(pattern, check::regex(&pattern.text));
-            cx.check(replacement, check::field_value(&replacement.text));
+            cx.check_value(replacement, check::field_value(&replacement.text));
             ops.replace.entry(name.to_owned()).or_default().push(Replacement {
                 search: String::new(),
                 search_regexp: pattern.text.clone(),
@@ -146,7 +146,7 @@ fn value_of(values: &[Token], max: usize, cx: &mut Cx<'_>) -> String {
     let Some(value) = values.first() else {
         return String::new();
     };
-    cx.check(value, check::field_value(&value.text));
+    cx.check_value(value, check::field_value(&value.text));
     value.text.clone()
 }
 

@@ -24,7 +24,7 @@ pub(super) fn warn_of_path(args: Args<'_>, cx: &mut Cx<'_>) {
 
 pub(super) fn read(mut args: Args<'_>, cx: &mut Cx<'_>) -> Option<Handler> {
     let to = args.required("a target", cx)?;
-    cx.check(to, check::field_value(&to.text));
+    cx.check_value(to, check::field_value(&to.text));
     let code = args.next();
     args.finish(cx);
     cx.no_block(args.line());

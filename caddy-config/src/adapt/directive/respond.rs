@@ -61,6 +61,6 @@ pub(super) fn status(token: &Token, cx: &mut Cx<'_>) -> Option<u16> {
 }
 
 fn body(token: &Token, cx: &mut Cx<'_>) -> String {
-    cx.check(token, check::template(&token.text));
+    cx.check_value(token, check::template(&token.text));
     token.text.clone()
 }
