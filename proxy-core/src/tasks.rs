@@ -27,9 +27,10 @@ pub(crate) enum Drained {
     },
 }
 
-/// Lets hyper run the streams of an HTTP/2 connection as tasks of ours.
-#[derive(Clone, Debug)]
-pub(crate) struct TaskExecutor(pub(crate) Tasks);
+/// Lets hyper run the streams of an HTTP/2 connection as tasks of their own. They are not counted: the task
+/// of their connection is, and it lasts until its last stream has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StreamExecutor;
 
 // === impl Tasks ===
 
@@ -62,14 +63,18 @@ impl Tasks {
     }
 }
 
-// === impl TaskExecutor ===
+// === impl StreamExecutor ===
 
-impl<F> hyper::rt::Executor<F> for TaskExecutor
+impl<F> hyper::rt::Executor<F> for StreamExecutor
 where
     F: Future<Output = ()> + Send + 'static,
 {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the connection's own task is the counted one"
+    )]
     fn execute(&self, future: F) {
-        self.0.tracker.spawn(future);
+        tokio::spawn(future);
     }
 }
 

@@ -278,6 +278,9 @@ impl Compiler<'_> {
 /// A server as errors name it: with its addresses, which a Caddyfile has where its name is not written.
 fn label(name: &str, server: &model::Server) -> String {
     let addresses: Vec<String> = server.listen.iter().map(ToString::to_string).collect();
+    if addresses.is_empty() {
+        return name.to_owned();
+    }
     format!("{name} ({})", addresses.join(", "))
 }
 

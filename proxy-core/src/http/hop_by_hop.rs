@@ -5,6 +5,15 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 
+const HOP_BY_HOP: [HeaderName; 6] = [
+    header::CONNECTION,
+    header::TE,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+    KEEP_ALIVE,
+    PROXY_CONNECTION,
+];
+
 /// Fields that a Connection field must not remove: without them the message changes its meaning, and
 /// RFC 9110 forbids senders to list them.
 const NEVER_NOMINATED: [HeaderName; 4] = [
@@ -46,6 +55,10 @@ pub(crate) fn connection_lists(headers: &HeaderMap, token: &str) -> bool {
 }
 
 fn strip(headers: &mut HeaderMap) {
+    // One look at the names costs less than a search for each that is not there.
+    if !headers.keys().any(|name| HOP_BY_HOP.contains(name)) {
+        return;
+    }
     if headers.contains_key(header::CONNECTION) {
         let nominated: Vec<HeaderName> = tokens(headers)
             .filter_map(|token| HeaderName::from_bytes(token).ok())
@@ -56,13 +69,7 @@ fn strip(headers: &mut HeaderMap) {
         }
         headers.remove(header::CONNECTION);
     }
-    for name in [
-        header::TRANSFER_ENCODING,
-        header::TE,
-        header::UPGRADE,
-        KEEP_ALIVE,
-        PROXY_CONNECTION,
-    ] {
+    for name in HOP_BY_HOP {
         headers.remove(name);
     }
 }

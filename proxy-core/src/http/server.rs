@@ -4,28 +4,23 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{Request, Response};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::service::{HttpService, service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
 use tracing::debug;
 
 use super::connection::{Command, ConnState, Connection, InFlight, Offer};
 use super::io::ServerIo;
 use crate::body::{Body, BoxError};
-use crate::tasks::{TaskExecutor, Tasks};
+use crate::tasks::StreamExecutor;
 
 /// What every HTTP/2 connection starts with (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-
-/// A dead HTTP/2 peer is found by a PING that stays unanswered for this long.
-const PING_TIMEOUT: Duration = Duration::from_secs(20);
-const PING_INTERVAL: Duration = Duration::from_secs(60);
 
 /// How many bytes of a stream may wait for a client. There are many streams on one connection.
 const SEND_BUFFER: usize = 64 * 1024;
@@ -98,7 +93,6 @@ pub(crate) async fn serve<S, V>(
     known: Option<Protocol>,
     connection: Arc<Connection>,
     settings: HttpSettings,
-    tasks: Tasks,
     service: V,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -135,7 +129,7 @@ pub(crate) async fn serve<S, V>(
     let result = match protocol {
         Protocol::Http1 => serve_http1(io, &state, settings, service).await,
         // Boxed: many more connections are of HTTP/1.1 and would carry the room for it.
-        Protocol::Http2 => Box::pin(serve_http2(io, &state, settings, tasks, service)).await,
+        Protocol::Http2 => Box::pin(serve_http2(io, &state, settings, service)).await,
     };
     if let Err(error) = result {
         debug!(%peer, %error, "client connection ended");
@@ -168,13 +162,7 @@ where
     }
 }
 
-async fn serve_http2<I, V>(
-    io: I,
-    state: &ConnState,
-    settings: HttpSettings,
-    tasks: Tasks,
-    service: V,
-) -> hyper::Result<()>
+async fn serve_http2<I, V>(io: I, state: &ConnState, settings: HttpSettings, service: V) -> hyper::Result<()>
 where
     I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
     V: HttpService<Incoming, ResBody = CountedBody>,
@@ -182,14 +170,13 @@ where
     V::Error: Into<BoxError>,
 {
     state.set_multiplexed();
-    let connection = hyper::server::conn::http2::Builder::new(TaskExecutor(tasks))
-        .timer(TokioTimer::new())
+    // A peer that vanished is found by TCP keepalive, one that says nothing by the sweeper: a PING of HTTP/2
+    // would find neither sooner, and costs each frame a look at the clock.
+    let connection = hyper::server::conn::http2::Builder::new(StreamExecutor)
         .max_concurrent_streams(settings.max_streams)
         .max_header_list_size(settings.max_head)
         .max_local_error_reset_streams(100)
         .max_send_buf_size(SEND_BUFFER)
-        .keep_alive_interval(PING_INTERVAL)
-        .keep_alive_timeout(PING_TIMEOUT)
         .serve_connection(io, service);
     let mut connection = pin!(connection);
     loop {

@@ -15,7 +15,6 @@ use super::Listener;
 use crate::forward::worker::Worker;
 use crate::http::connection::{Command, Connection};
 use crate::http::server::{self, HttpSettings, Protocol, Service};
-use crate::tasks::Tasks;
 
 /// The longest wait after a failed accept, such as one for want of file descriptors.
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
@@ -80,13 +79,13 @@ async fn connection(
     if worker.tasks.stop().is_cancelled() {
         state.command(Command::Drain);
     }
-    let (http, tasks) = (listener.http, worker.tasks.clone());
+    let http = listener.http;
     match &listener.tls {
-        None => server::serve(stream, None, connection, http, tasks, service).await,
+        None => server::serve(stream, None, connection, http, service).await,
         // Boxed: a plain connection carries no room for what TLS needs.
         Some(tls) => {
             let acceptor = TlsAcceptor::from(Arc::clone(tls));
-            Box::pin(secured(acceptor, stream, connection, http, tasks, service)).await;
+            Box::pin(secured(acceptor, stream, connection, http, service)).await;
         }
     }
 }
@@ -96,7 +95,6 @@ async fn secured(
     stream: TcpStream,
     connection: Arc<Connection>,
     http: HttpSettings,
-    tasks: Tasks,
     service: impl Service,
 ) {
     let (state, peer) = (Arc::clone(connection.state()), connection.peer());
@@ -107,7 +105,7 @@ async fn secured(
                 Some(b"h2") => Protocol::Http2,
                 _ => Protocol::Http1,
             };
-            server::serve(stream, Some(protocol), connection, http, tasks, service).await;
+            server::serve(stream, Some(protocol), connection, http, service).await;
         }
         Some(Err(error)) => debug!(%peer, %error, "TLS handshake failed"),
         None => {}

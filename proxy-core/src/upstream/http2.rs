@@ -17,7 +17,7 @@ use tracing::debug;
 
 use super::channel::SendFailure;
 use crate::body::{Body, OnEnd};
-use crate::tasks::{TaskExecutor, Tasks};
+use crate::tasks::{StreamExecutor, Tasks};
 
 /// A dead upstream is found by a PING that stays unanswered for this long.
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
@@ -64,7 +64,7 @@ impl Http2 {
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let mut builder = http2::Builder::new(TaskExecutor(tasks.clone()));
+        let mut builder = http2::Builder::new(StreamExecutor);
         builder
             .timer(TokioTimer::new())
             .initial_max_send_streams(MOST_STREAMS)
