@@ -8,11 +8,15 @@ use super::Finding;
 use crate::metadata::{Metadata, Package};
 
 /// What a member may depend on inside the workspace, for whatever purpose.
-const EDGES: [(&str, &[&str]); 6] = [
+const EDGES: [(&str, &[&str]); 7] = [
     ("doors-token", &[]),
     ("doors-routing", &["doors-token"]),
+    ("http1-codec", &[]),
     ("caddy-config", &["doors-token"]),
-    ("proxy-core", &["doors-token", "doors-routing", "caddy-config"]),
+    (
+        "proxy-core",
+        &["doors-token", "doors-routing", "http1-codec", "caddy-config"],
+    ),
     (
         "doorway",
         &["doors-token", "doors-routing", "caddy-config", "proxy-core"],

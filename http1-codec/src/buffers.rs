@@ -1,0 +1,85 @@
+//! Buffers of a thread, taken when bytes are there and given back when none are: an idle connection holds none.
+
+use std::cell::RefCell;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::BytesMut;
+use tokio::io::AsyncRead;
+
+/// What one read can take: a head and a body of usual size at once.
+const READ: usize = 32 * 1024;
+
+/// With less room than this a buffer is made larger before it is read into.
+const ROOM: usize = 4 * 1024;
+
+/// What a head with a small body usually needs.
+const WRITE: usize = 2 * 1024;
+
+/// A larger buffer is not kept.
+const MAX_WRITE: usize = 16 * 1024;
+
+/// The most buffers of each kind that a thread keeps.
+const KEPT: usize = 64;
+
+#[derive(Debug, Default)]
+struct Pool {
+    read: Vec<BytesMut>,
+    write: Vec<Vec<u8>>,
+}
+
+thread_local! {
+    static POOL: RefCell<Pool> = RefCell::default();
+}
+
+/// Reads into `buffer` what is there. An empty buffer is one of the thread's while something is in it, and
+/// nothing else.
+pub(crate) fn poll_read<S: AsyncRead + Unpin>(
+    io: &mut S,
+    buffer: &mut BytesMut,
+    cx: &mut Context<'_>,
+) -> Poll<io::Result<usize>> {
+    if buffer.capacity() == 0 {
+        *buffer = POOL.with_borrow_mut(|pool| pool.read.pop()).unwrap_or_default();
+    }
+    if buffer.capacity() - buffer.len() < ROOM {
+        // Takes the whole of it again once nothing of what was read is held any more.
+        buffer.reserve(READ);
+    }
+    let read = tokio_util::io::poll_read_buf(Pin::new(io), cx, buffer);
+    if buffer.is_empty() {
+        give_back(buffer);
+    }
+    Poll::Ready(ready!(read))
+}
+
+/// Gives the buffer back if nothing is in it.
+pub(crate) fn give_back(buffer: &mut BytesMut) {
+    if buffer.is_empty() && buffer.capacity() > 0 {
+        let buffer = std::mem::take(buffer);
+        POOL.with_borrow_mut(|pool| {
+            if pool.read.len() < KEPT {
+                pool.read.push(buffer);
+            }
+        });
+    }
+}
+
+/// A buffer to write to.
+pub(crate) fn to_write() -> Vec<u8> {
+    POOL.with_borrow_mut(|pool| pool.write.pop())
+        .unwrap_or_else(|| Vec::with_capacity(WRITE))
+}
+
+/// Keeps what [`to_write`] gave.
+pub(crate) fn written(mut buffer: Vec<u8>) {
+    if (1..=MAX_WRITE).contains(&buffer.capacity()) {
+        buffer.clear();
+        POOL.with_borrow_mut(|pool| {
+            if pool.write.len() < KEPT {
+                pool.write.push(buffer);
+            }
+        });
+    }
+}

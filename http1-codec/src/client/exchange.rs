@@ -1,0 +1,453 @@
+//! One exchange: the request on its way out, the answer on its way in, both at once.
+
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Bytes, BytesMut};
+use http::header;
+use http::{Method, Request, Response, StatusCode};
+use http_body::{Body, Frame, SizeHint};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::{Answer, Cause, Connection, Keep, Next, Outgoing, SendError};
+use crate::body::{BodyReader, Piece};
+use crate::buffers;
+use crate::error::BodyError;
+use crate::framing::Framing;
+use crate::head::{HeadLimits, HeadReader, ResponseHead};
+use crate::outbox::{Outbox, Wrapping};
+use crate::turn::Turn;
+use crate::upgraded::Upgraded;
+use crate::write::{self, FramingField};
+
+/// An exchange whose answer has not ended.
+#[derive(Debug)]
+pub(super) struct Exchange<S, B, K> {
+    io: S,
+    buffer: BytesMut,
+    head: HeadReader,
+    body: BodyReader,
+    turn: Turn,
+    keep: K,
+    upload: Upload<B>,
+    reused: bool,
+    received: bool,
+}
+
+/// The request's way out.
+#[derive(Debug)]
+struct Upload<B> {
+    request: Box<Request<B>>,
+    outbox: Outbox,
+    wrapping: Wrapping,
+    /// What is left to send of a body of known length.
+    left: Option<u64>,
+    /// The first piece, until any byte is written.
+    first: Option<Bytes>,
+    state: UploadState,
+    wrote: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UploadState {
+    /// More of the body is to come.
+    Open,
+    /// All of it is in the outbox.
+    Ending,
+    /// All of it is written.
+    Complete,
+    /// The connection takes no more. Its answer may be there all the same.
+    Broken,
+}
+
+/// The body of an answer, while it comes. It sends what is left of the request, too, each time it is polled.
+pub struct Streaming<S, B, K>(Option<Box<Exchange<S, B, K>>>);
+
+/// Why the body of an answer is not complete.
+#[derive(Debug, thiserror::Error)]
+pub enum StreamError<E> {
+    /// The connection broke.
+    #[error("the connection broke")]
+    Io(#[source] io::Error),
+    /// The body is cut short or malformed.
+    #[error(transparent)]
+    Body(BodyError),
+    /// The request's own body failed, and took the answer with it.
+    #[error("the request's body failed")]
+    Request(E),
+    /// The request's body is not as long as it said.
+    #[error("the request's body is not as long as it said")]
+    Length,
+}
+
+// === impl Exchange ===
+
+impl<S: AsyncRead + AsyncWrite + Unpin, B: Outgoing, K: Keep<S>> Exchange<S, B, K> {
+    pub(super) fn begin(connection: Connection<S>, request: Box<Request<B>>, keep: K) -> Self {
+        Self {
+            io: connection.io,
+            buffer: BytesMut::new(),
+            head: HeadReader::default(),
+            body: BodyReader::new(Framing::None),
+            turn: Turn::new(),
+            keep,
+            upload: Upload::new(request),
+            reused: connection.reused,
+            received: false,
+        }
+    }
+
+    /// Sends and reads until the head of the final answer is there.
+    pub(super) fn poll_head(
+        &mut self,
+        cx: &mut Context<'_>,
+        limits: &HeadLimits,
+        on_interim: &mut impl FnMut(&Response<()>),
+    ) -> Poll<Result<ResponseHead, Cause<B::Error>>> {
+        self.upload.poll(&mut self.io, cx)?;
+        loop {
+            let method = self.upload.request.method();
+            while let Some(head) = self
+                .head
+                .response(&mut self.buffer, limits, method)
+                .map_err(Cause::Head)?
+            {
+                let status = head.response.status();
+                if !status.is_informational() || status == StatusCode::SWITCHING_PROTOCOLS {
+                    return Poll::Ready(Ok(head));
+                }
+                on_interim(&head.response);
+            }
+            match ready!(buffers::poll_read(&mut self.io, &mut self.buffer, cx)) {
+                Ok(0) => return Poll::Ready(Err(Cause::Closed)),
+                Ok(_) => self.received = true,
+                Err(error) => return Poll::Ready(Err(Cause::Io(error))),
+            }
+        }
+    }
+
+    /// The answer behind its head.
+    pub(super) fn answer(mut self, head: ResponseHead) -> Response<Answer<S, B, K>> {
+        let response = head.response;
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            let upgraded = Upgraded::new(self.io, self.buffer.freeze());
+            return response.map(|()| Answer::Upgraded(upgraded));
+        }
+        if !head.keep_alive {
+            self.turn.is_last();
+        }
+        self.body = BodyReader::new(head.framing).with_padded_sizes();
+        match self.whole(head.framing) {
+            Some(whole) => {
+                self.finish();
+                response.map(|()| Answer::Whole(whole))
+            }
+            None => response.map(|()| Answer::Streaming(Streaming(Some(Box::new(self))))),
+        }
+    }
+
+    pub(super) fn fail<E>(self, cause: Cause<E>) -> SendError<B, E> {
+        let Upload {
+            mut request,
+            first,
+            wrote,
+            ..
+        } = self.upload;
+        if let Some(first) = first {
+            request.body_mut().put_back(first);
+        }
+        SendError {
+            cause,
+            wrote,
+            received: self.received,
+            reused: self.reused,
+            request,
+        }
+    }
+
+    /// The whole body, if it came with its head and nothing else is under way.
+    fn whole(&mut self, framing: Framing) -> Option<Bytes> {
+        let length = match framing {
+            Framing::None => 0,
+            Framing::Length(length) => usize::try_from(length).ok()?,
+            Framing::Chunked | Framing::Close => return None,
+        };
+        let there = self.upload.is_settled() && length <= self.buffer.len();
+        there.then(|| self.buffer.split_to(length).freeze())
+    }
+
+    /// The answer was read to its end.
+    fn finish(mut self) {
+        self.turn.received_all();
+        if self.upload.state == UploadState::Complete {
+            self.turn.sent_all();
+        }
+        // Bytes that no request asked for: the next answer would not be its own.
+        if !self.buffer.is_empty() {
+            self.turn.is_last();
+        }
+        buffers::give_back(&mut self.buffer);
+        if self.turn.allows_another() {
+            self.keep.keep(Connection::used(self.io));
+        }
+    }
+
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Piece, StreamError<B::Error>>> {
+        loop {
+            match self.body.next(&mut self.buffer).map_err(StreamError::Body)? {
+                Piece::More => {}
+                piece => return Poll::Ready(Ok(piece)),
+            }
+            match ready!(buffers::poll_read(&mut self.io, &mut self.buffer, cx)) {
+                Ok(0) => {
+                    self.turn.is_last();
+                    self.body.end().map_err(StreamError::Body)?;
+                }
+                Ok(_) => {}
+                Err(error) => return Poll::Ready(Err(StreamError::Io(error))),
+            }
+        }
+    }
+}
+
+// === impl Upload ===
+
+impl<B: Outgoing> Upload<B> {
+    fn new(request: Box<Request<B>>) -> Self {
+        let body = request.body();
+        let (framing, left) = match (body.is_end_stream(), body.size_hint().exact()) {
+            (true, _) if states_length(&request) => (FramingField::Length(0), Some(0)),
+            (true, _) => (FramingField::None, Some(0)),
+            (false, Some(length)) => (FramingField::Length(length), Some(length)),
+            (false, None) => (FramingField::Chunked, None),
+        };
+        let mut outbox = Outbox::default();
+        write::request_head(
+            outbox.text(),
+            request.method(),
+            request.uri(),
+            request.headers(),
+            framing,
+        );
+        Self {
+            request,
+            outbox,
+            wrapping: if left.is_none() {
+                Wrapping::Chunks
+            } else {
+                Wrapping::Plain
+            },
+            left,
+            first: None,
+            state: if left == Some(0) {
+                UploadState::Ending
+            } else {
+                UploadState::Open
+            },
+            wrote: false,
+        }
+    }
+
+    /// Whether nothing of the request is left to send, or nothing of it will be.
+    fn is_settled(&self) -> bool {
+        matches!(self.state, UploadState::Complete | UploadState::Broken)
+    }
+
+    /// Sends what can be sent now. Only the body can fail: a connection that takes no more may still answer.
+    fn poll<S: AsyncWrite + Unpin>(
+        &mut self,
+        io: &mut S,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Cause<B::Error>> {
+        while !self.is_settled() {
+            let waits = !self.fill(cx)?;
+            match self.poll_write(io, cx) {
+                Poll::Ready(Ok(())) if self.state == UploadState::Ending => {
+                    self.state = UploadState::Complete
+                }
+                Poll::Ready(Ok(())) if waits => break,
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(_)) => self.state = UploadState::Broken,
+                Poll::Pending => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what is there of the body; false if more is to come later.
+    fn fill(&mut self, cx: &mut Context<'_>) -> Result<bool, Cause<B::Error>> {
+        while self.state == UploadState::Open
+            && self.outbox.has_room()
+            && (self.wrote || self.first.is_none())
+        {
+            match Pin::new(self.request.body_mut()).poll_frame(cx) {
+                Poll::Ready(Some(Ok(frame))) => self.add(frame)?,
+                Poll::Ready(Some(Err(error))) => return Err(Cause::Body(error)),
+                Poll::Ready(None) => self.end()?,
+                Poll::Pending => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    fn add(&mut self, frame: Frame<Bytes>) -> Result<(), Cause<B::Error>> {
+        let data = match frame.into_data() {
+            Ok(data) => data,
+            Err(other) => return self.add_trailers(other),
+        };
+        if !self.wrote {
+            self.first = Some(data.clone());
+        }
+        let mut last = self.request.body().is_end_stream();
+        if let Some(left) = &mut self.left {
+            *left = left.checked_sub(data.len() as u64).ok_or(Cause::Length)?;
+            if last && *left > 0 {
+                return Err(Cause::Length);
+            }
+            last |= *left == 0;
+        }
+        self.outbox.data(data, self.wrapping, last);
+        if last {
+            self.state = UploadState::Ending;
+        }
+        Ok(())
+    }
+
+    fn add_trailers(&mut self, frame: Frame<Bytes>) -> Result<(), Cause<B::Error>> {
+        match frame.into_trailers() {
+            Ok(trailers) if self.wrapping == Wrapping::Chunks && !trailers.is_empty() => {
+                self.outbox.trailers(&trailers);
+                self.state = UploadState::Ending;
+                Ok(())
+            }
+            Ok(_) | Err(_) => self.end(),
+        }
+    }
+
+    fn end(&mut self) -> Result<(), Cause<B::Error>> {
+        if self.left.is_some_and(|left| left > 0) {
+            return Err(Cause::Length);
+        }
+        self.outbox.data(Bytes::new(), self.wrapping, true);
+        self.state = UploadState::Ending;
+        Ok(())
+    }
+
+    fn poll_write<S: AsyncWrite + Unpin>(
+        &mut self,
+        io: &mut S,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        let Self {
+            outbox, wrote, first, ..
+        } = self;
+        ready!(outbox.poll_write(io, cx, || {
+            *wrote = true;
+            *first = None;
+        }))?;
+        Pin::new(io).poll_flush(cx)
+    }
+}
+
+/// Whether a request without a body says so: those whose method usually has one, and those that did.
+fn states_length<B>(request: &Request<B>) -> bool {
+    matches!(*request.method(), Method::POST | Method::PUT | Method::PATCH)
+        || request.headers().contains_key(header::CONTENT_LENGTH)
+}
+
+// === impl Streaming ===
+
+impl<S, B, K> Streaming<S, B, K>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    B: Outgoing,
+    K: Keep<S>,
+{
+    /// Sends what is left of the request, without reading more of the answer: for whoever cannot take it now.
+    /// A failure shows when the answer is read.
+    pub fn poll_upload(&mut self, cx: &mut Context<'_>) {
+        if let Some(exchange) = &mut self.0
+            && exchange.upload.poll(&mut exchange.io, cx).is_err()
+        {
+            exchange.upload.state = UploadState::Broken;
+            exchange.turn.is_last();
+        }
+    }
+
+    fn finish(&mut self) {
+        if let Some(exchange) = self.0.take() {
+            exchange.finish();
+        }
+    }
+}
+
+impl<S, B, K> Body for Streaming<S, B, K>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    B: Outgoing,
+    K: Keep<S> + Unpin,
+{
+    type Data = Bytes;
+    type Error = StreamError<B::Error>;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Next<Self::Error> {
+        let Some(exchange) = &mut self.0 else {
+            return Poll::Ready(None);
+        };
+        let uploaded = exchange
+            .upload
+            .poll(&mut exchange.io, cx)
+            .map_err(|cause| match cause {
+                Cause::Body(error) => StreamError::Request(error),
+                _ => StreamError::Length,
+            });
+        let piece = match uploaded {
+            Ok(()) => ready!(exchange.poll_piece(cx)),
+            Err(error) => Err(error),
+        };
+        match piece {
+            Ok(Piece::Data(data)) => {
+                if exchange.body.is_complete() && exchange.upload.is_settled() {
+                    self.finish();
+                }
+                Poll::Ready(Some(Ok(Frame::data(data))))
+            }
+            Ok(Piece::Trailers(trailers)) => {
+                self.finish();
+                Poll::Ready(Some(Ok(Frame::trailers(trailers))))
+            }
+            Ok(Piece::End | Piece::More) => {
+                self.finish();
+                Poll::Ready(None)
+            }
+            Err(error) => {
+                self.0 = None;
+                Poll::Ready(Some(Err(error)))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            None => SizeHint::with_exact(0),
+            Some(exchange) => exchange
+                .body
+                .remaining()
+                .map_or_else(SizeHint::default, SizeHint::with_exact),
+        }
+    }
+}
+
+impl<S, B, K> fmt::Debug for Streaming<S, B, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Streaming")
+            .field("ended", &self.0.is_none())
+            .finish()
+    }
+}

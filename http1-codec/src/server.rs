@@ -1,0 +1,426 @@
+//! The server side: one connection, its requests in order, driven by one future. Dropping that future closes the
+//! connection and drops the request in flight.
+//!
+//! The driver has no clock. Whoever has one watches the [`Control`] of many connections at once and tells the
+//! driver when its peer was too slow: one timer for all of them, and none for a request.
+
+mod answer;
+mod conn;
+mod upgrade;
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::{Bytes, BytesMut};
+use http::header::{self, HeaderValue};
+use http::{Method, Request, Response, StatusCode, Version};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use self::answer::Writer;
+pub use self::conn::RequestBody;
+use self::conn::Shared;
+use self::upgrade::Offer;
+pub use self::upgrade::{OnUpgrade, Stream};
+use crate::error::{BodyError, HeadError};
+use crate::framing::Framing;
+use crate::head::{HeadLimits, RequestHead};
+use crate::turn::Turn;
+use crate::upgraded::Upgraded;
+
+/// Answers requests.
+pub trait Service {
+    /// The body of an answer.
+    type Body: Body;
+    /// Why a connection is closed without an answer.
+    type Error;
+
+    /// Answers one request. The future is dropped when the client leaves.
+    fn call(
+        &self,
+        request: Request<RequestBody>,
+    ) -> impl Future<Output = Result<Response<Self::Body>, Self::Error>> + Send;
+
+    /// Answers a head that is no request. The connection is closed behind the answer.
+    fn refuse(&self, error: HeadError) -> Response<Self::Body>;
+}
+
+/// A body that is sent to a client.
+pub trait Body: http_body::Body<Data = Bytes> + Unpin {
+    /// Goes on with what does not need the client, who takes nothing now. By default there is no such thing.
+    fn poll_aside(&mut self, _cx: &mut Context<'_>) {}
+}
+
+/// What a connection and whoever watches it tell each other.
+pub trait Control: Send + Sync + 'static {
+    /// Bytes came.
+    fn on_read(&self, bytes: usize);
+
+    /// The client took bytes, or (`false`) takes none now.
+    fn on_write(&self, progress: bool);
+
+    /// The connection is in another phase now.
+    fn on_phase(&self, phase: Phase);
+
+    /// What the driver is asked to do, the strongest of it. The waker of `cx` is to be woken by anything new.
+    fn poll_command(&self, cx: &mut Context<'_>) -> Option<Command>;
+
+    /// Interim (1xx) heads that are to go out before the answer.
+    fn take_interim(&self) -> Option<Vec<u8>>;
+
+    /// The date for answers that have none.
+    fn date(&self) -> Option<HeaderValue>;
+}
+
+/// What a connection is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Waiting for a head, or reading one.
+    Head,
+    /// A request is in flight.
+    Request,
+    /// A request is in flight, and its body is waited for.
+    Body,
+    /// The last answer is out; the client is to close.
+    Closing,
+}
+
+/// What a driver is asked to do. A [`Command::TimeOut`] is about one wait, and given once; the others stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Command {
+    /// Finish what is in flight, then close.
+    Drain,
+    /// The client was too slow: answer 408 unless an answer has begun, and close.
+    TimeOut,
+    /// Close now.
+    Close,
+}
+
+/// How many bytes of a request nobody reads are read so that its connection can go on.
+const UNREAD: u64 = 64 * 1024;
+
+/// How many bytes are read and dropped so that a client sees the last answer before its connection closes.
+const LINGERED: usize = 1024 * 1024;
+
+/// A request on its connection.
+struct Driver<S, V, C> {
+    shared: Arc<Shared<S, C>>,
+    service: V,
+    limits: HeadLimits,
+    draining: bool,
+}
+
+/// What came next.
+enum Next {
+    Request(Box<RequestHead>),
+    Refused(HeadError),
+    /// Nothing more will come, or be served.
+    End,
+}
+
+/// What is left to do behind an exchange.
+enum Behind {
+    /// Another one.
+    Another,
+    /// The client may still be sending.
+    Linger,
+    Close,
+}
+
+/// What an answer depends on of its request.
+struct Asked {
+    method: Method,
+    version: Version,
+    keep_alive: bool,
+    upgrade: Option<Offer>,
+}
+
+/// Serves the requests of one connection until it ends, `read_ahead` first.
+///
+/// # Errors
+///
+/// What broke the connection. A client that leaves between two requests is no error.
+pub async fn serve<S, V, C>(
+    io: S,
+    read_ahead: Bytes,
+    limits: HeadLimits,
+    control: Arc<C>,
+    service: V,
+) -> io::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    V: Service,
+    C: Control,
+{
+    let driver = Driver {
+        shared: Arc::new(Shared::new(io, BytesMut::from(read_ahead), control)),
+        service,
+        limits,
+        draining: false,
+    };
+    driver.run().await
+}
+
+// === impl Driver ===
+
+impl<S, V, C> Driver<S, V, C>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    V: Service,
+    C: Control,
+{
+    async fn run(mut self) -> io::Result<()> {
+        loop {
+            let behind = match poll_fn(|cx| self.poll_next(cx)).await? {
+                Next::Request(head) => {
+                    self.control().on_phase(Phase::Request);
+                    let (request, asked) = self.begin(*head);
+                    let Some(response) = self.call(request).await? else {
+                        return Ok(());
+                    };
+                    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+                        return self.switch(response, asked).await;
+                    }
+                    self.answer(response, &asked).await?
+                }
+                Next::Refused(error) => {
+                    self.control().on_phase(Phase::Request);
+                    self.refuse(error).await?
+                }
+                Next::End => Behind::Close,
+            };
+            match behind {
+                Behind::Another => self.control().on_phase(Phase::Head),
+                Behind::Linger => return self.close(LINGERED).await,
+                Behind::Close => return self.close(0).await,
+            }
+        }
+    }
+
+    fn control(&self) -> &C {
+        &self.shared.control
+    }
+
+    /// Reads the next head. A connection that is asked to go does so once nothing has come that it could answer.
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Next>> {
+        let mut conn = self.shared.lock();
+        match conn.poll_head(cx, &self.limits, &*self.shared.control) {
+            Poll::Ready(Ok(Some(Ok(head)))) => return Poll::Ready(Ok(Next::Request(Box::new(head)))),
+            Poll::Ready(Ok(Some(Err(error)))) => return Poll::Ready(Ok(Next::Refused(error))),
+            Poll::Ready(Ok(None)) => return Poll::Ready(Ok(Next::End)),
+            Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+            Poll::Pending => {}
+        }
+        let begun = conn.has_begun();
+        match self.shared.control.poll_command(cx) {
+            None => Poll::Pending,
+            Some(Command::Drain) if begun => {
+                self.draining = true;
+                Poll::Pending
+            }
+            Some(Command::TimeOut) if begun => Poll::Ready(Ok(Next::Refused(HeadError::TimedOut))),
+            Some(_) => Poll::Ready(Ok(Next::End)),
+        }
+    }
+
+    /// The request for the service, and what its answer depends on.
+    fn begin(&self, head: RequestHead) -> (Request<RequestBody>, Asked) {
+        let RequestHead {
+            mut request,
+            framing,
+            keep_alive,
+            expects_continue,
+        } = head;
+        let mut asked = Asked {
+            method: request.method().clone(),
+            version: request.version(),
+            keep_alive,
+            upgrade: None,
+        };
+        if framing == Framing::None && request.headers().contains_key(header::UPGRADE) {
+            let (offer, upgrade) = upgrade::offer();
+            request.extensions_mut().insert(upgrade);
+            asked.upgrade = Some(offer);
+        }
+        let body = conn::begin(&self.shared, framing, expects_continue, keep_alive);
+        (request.map(|()| body), asked)
+    }
+
+    /// Runs the service; `None` if the client left or the connection is to close without an answer.
+    async fn call(&mut self, request: Request<RequestBody>) -> io::Result<Option<Response<V::Body>>> {
+        let shared = &self.shared;
+        let draining = &mut self.draining;
+        // Boxed: a connection that waits for its next request has no room for one.
+        let mut call = Box::pin(self.service.call(request));
+        poll_fn(move |cx| {
+            loop {
+                if let Poll::Ready(answer) = call.as_mut().poll(cx) {
+                    return Poll::Ready(Ok(answer.ok()));
+                }
+                let mut conn = shared.lock();
+                if let Some(interim) = shared.control.take_interim() {
+                    conn.write_interim(&interim);
+                }
+                if conn.poll_watch(cx, &*shared.control).is_ready() {
+                    return Poll::Ready(Ok(None));
+                }
+                match shared.control.poll_command(cx) {
+                    None => return Poll::Pending,
+                    Some(Command::Drain) => {
+                        *draining = true;
+                        return Poll::Pending;
+                    }
+                    // The service hears of it by the body that it waits for, if it does.
+                    Some(Command::TimeOut) => {
+                        conn.fail_body(BodyError::TimedOut);
+                    }
+                    Some(Command::Close) => return Poll::Ready(Ok(None)),
+                }
+            }
+        })
+        .await
+    }
+
+    /// Writes the answer and says what is left to do.
+    async fn answer(&mut self, response: Response<V::Body>, asked: &Asked) -> io::Result<Behind> {
+        let mut turn = Turn::new();
+        let unread_is_bounded = self.shared.lock().unread_is_bounded(UNREAD);
+        if !asked.keep_alive || self.draining || !unread_is_bounded {
+            turn.is_last();
+        }
+        let mut writer = Writer::new(response, asked, turn, self.control().date().as_ref());
+        self.write(&mut writer).await?;
+        let turn = writer.into_turn();
+        self.behind(turn).await
+    }
+
+    async fn write(&mut self, writer: &mut Writer<V::Body>) -> io::Result<()> {
+        let shared = &self.shared;
+        let draining = &mut self.draining;
+        poll_fn(|cx| {
+            let written = writer.poll(cx, shared);
+            if written.is_pending() {
+                match shared.control.poll_command(cx) {
+                    Some(Command::Close) => return Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+                    Some(Command::TimeOut) => {
+                        shared.lock().fail_body(BodyError::TimedOut);
+                        cx.waker().wake_by_ref();
+                    }
+                    Some(Command::Drain) => *draining = true,
+                    None => {}
+                }
+            }
+            written
+        })
+        .await
+    }
+
+    /// Reads what is left of the request, if that is little, so that another can follow.
+    async fn behind(&self, mut turn: Turn) -> io::Result<Behind> {
+        if self.draining {
+            turn.is_last();
+        }
+        let shared = &self.shared;
+        let read = poll_fn(|cx| {
+            let read = shared.lock().poll_unread(cx, UNREAD, &*shared.control);
+            match shared.control.poll_command(cx) {
+                Some(Command::TimeOut | Command::Close) if read.is_pending() => Poll::Ready(false),
+                _ => read,
+            }
+        });
+        if turn.allows_another_once_received() && read.await {
+            turn.received_all();
+        }
+        Ok(if turn.allows_another() {
+            Behind::Another
+        } else if self.shared.lock().is_all_read() {
+            Behind::Close
+        } else {
+            Behind::Linger
+        })
+    }
+
+    async fn refuse(&mut self, error: HeadError) -> io::Result<Behind> {
+        let asked = Asked {
+            method: Method::GET,
+            version: Version::HTTP_11,
+            keep_alive: false,
+            upgrade: None,
+        };
+        let response = self.service.refuse(error);
+        let mut turn = Turn::new();
+        turn.is_last();
+        let mut writer = Writer::new(response, &asked, turn, self.control().date().as_ref());
+        self.write(&mut writer).await?;
+        Ok(Behind::Linger)
+    }
+
+    /// Hands the connection over to whoever waits for it.
+    async fn switch(mut self, response: Response<V::Body>, asked: Asked) -> io::Result<()> {
+        let Some(offer) = asked.upgrade else {
+            return Err(io::Error::other("a 101 that the client did not ask for"));
+        };
+        let mut writer = Writer::switching(&response, self.control().date().as_ref());
+        self.write(&mut writer).await?;
+        let Self { shared, .. } = self;
+        // A request that asks for an upgrade has no body that could hold the connection, too.
+        let Some((io, read_ahead)) = Arc::into_inner(shared).map(Shared::into_io) else {
+            return Err(io::Error::other("the connection is still read from"));
+        };
+        offer.fulfil(Upgraded::new(Box::new(io), read_ahead));
+        Ok(())
+    }
+
+    /// Ends our side, and reads at most `left` bytes of what the client still sends: closing at once could
+    /// reset the connection, and take the answer with it (RFC 9112, section 9.6).
+    async fn close(self, mut left: usize) -> io::Result<()> {
+        self.control().on_phase(Phase::Closing);
+        poll_fn(|cx| {
+            let ended = self.shared.lock().poll_close(cx, &mut left);
+            match self.control().poll_command(cx) {
+                Some(Command::Close) => Poll::Ready(Ok(())),
+                _ => ended,
+            }
+        })
+        .await
+    }
+}
+
+/// A service that is shared.
+impl<V: Service> Service for Arc<V> {
+    type Body = V::Body;
+    type Error = V::Error;
+
+    fn call(
+        &self,
+        request: Request<RequestBody>,
+    ) -> impl Future<Output = Result<Response<Self::Body>, Self::Error>> + Send {
+        V::call(self, request)
+    }
+
+    fn refuse(&self, error: HeadError) -> Response<Self::Body> {
+        V::refuse(self, error)
+    }
+}
+
+/// No limits and no commands.
+impl Control for () {
+    fn on_read(&self, _: usize) {}
+
+    fn on_write(&self, _: bool) {}
+
+    fn on_phase(&self, _: Phase) {}
+
+    fn poll_command(&self, _: &mut Context<'_>) -> Option<Command> {
+        None
+    }
+
+    fn take_interim(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn date(&self) -> Option<HeaderValue> {
+        None
+    }
+}

@@ -1,0 +1,58 @@
+//! Handing a connection over when its answer is a 101.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::oneshot;
+
+use crate::upgraded::Upgraded;
+
+/// Any byte stream.
+pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
+
+type Client = Upgraded<Box<dyn Stream>>;
+
+/// Waits for the connection of the request in whose extensions it is: it comes once a 101 is written. `None` if
+/// the answer was another one.
+#[derive(Clone)]
+pub struct OnUpgrade(Arc<Mutex<oneshot::Receiver<Client>>>);
+
+/// The driver's end.
+pub(super) struct Offer(oneshot::Sender<Client>);
+
+pub(super) fn offer() -> (Offer, OnUpgrade) {
+    let (sender, receiver) = oneshot::channel();
+    (Offer(sender), OnUpgrade(Arc::new(Mutex::new(receiver))))
+}
+
+// === impl Offer ===
+
+impl Offer {
+    pub(super) fn fulfil(self, upgraded: Client) {
+        // Whoever is not there to take it has closed it by that.
+        drop(self.0.send(upgraded));
+    }
+}
+
+// === impl OnUpgrade ===
+
+impl Future for OnUpgrade {
+    type Output = Option<Client>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut receiver = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Pin::new(&mut *receiver).poll(cx).map(Result::ok)
+    }
+}
+
+impl fmt::Debug for OnUpgrade {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnUpgrade")
+    }
+}
