@@ -15,7 +15,7 @@ mod rounds;
 mod workload;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
@@ -24,7 +24,7 @@ use crate::metadata::Metadata;
 use crate::process::{Cargo, find};
 use launch::Lane;
 use origin::Origin;
-use peers::{Place, Proxy};
+use peers::{Peer, Place, Proxy};
 use report::Row;
 use rounds::Pace;
 use workload::Workload;
@@ -35,9 +35,12 @@ pub(crate) struct Options {
     /// Runs of 2 s instead of 5 s: to see that it works, not to compare.
     #[arg(long)]
     quick: bool,
-    /// Only these proxies.
+    /// Only these proxies [default: all but pingora].
     #[arg(long, value_delimiter = ',')]
     only: Vec<Proxy>,
+    /// Another build of the doorway binary, measured as `before` in the same rounds.
+    #[arg(long, value_name = "PATH")]
+    against: Option<PathBuf>,
     /// Only these workloads.
     #[arg(long, value_delimiter = ',')]
     workloads: Vec<Workload>,
@@ -46,6 +49,7 @@ pub(crate) struct Options {
 /// Measures, prints the table and the ratios, writes `bench.json` into the target directory.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let metadata = Metadata::load()?;
+    let before = options.before(&metadata)?;
     let directory = metadata.target_directory.join("bench");
     fs::create_dir_all(&directory)?;
     build(&metadata, options)?;
@@ -56,7 +60,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     );
     let origin = Origin::start(&metadata.target_directory, lane)?;
     let place = Place::new(&directory, lane, &origin)?;
-    let rows = measure(options, &place, &origin, &metadata.target_directory)?;
+    let peers = peers(options, &metadata, before.as_deref());
+    let rows = measure(options, &peers, &place, &origin, &metadata.target_directory)?;
     ensure!(!rows.is_empty(), "nothing was measured");
     print!("{}", report::table(&rows));
     print!("{}", report::ratios(&rows));
@@ -81,21 +86,32 @@ fn build(metadata: &Metadata, options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn measure(options: &Options, place: &Place, origin: &Origin, target: &Path) -> Result<Vec<Row>> {
+/// The proxies that are wanted and here.
+fn peers(options: &Options, metadata: &Metadata, before: Option<&Path>) -> Vec<Peer> {
     let mut present = Vec::new();
     for proxy in Proxy::ALL.into_iter().filter(|proxy| options.wants(*proxy)) {
-        match peers::Peer::find(proxy, target) {
-            Some(peer) => present.push(peer),
-            None => println!("skipped: {proxy}, which is not installed"),
+        match Peer::find(proxy, metadata, before) {
+            Ok(peer) => present.push(peer),
+            Err(error) => println!("skipped: {proxy}: {error:#}"),
         }
     }
+    present
+}
+
+fn measure(
+    options: &Options,
+    present: &[Peer],
+    place: &Place,
+    origin: &Origin,
+    target: &Path,
+) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     if Workload::LOADS
         .into_iter()
         .any(|workload| options.includes(workload))
     {
         let mut servers = Vec::new();
-        for peer in &present {
+        for peer in present {
             servers.push(peer.start(place, peers::FEW)?);
             println!("{}: {}", peer.proxy, peer.version);
         }
@@ -111,7 +127,7 @@ fn measure(options: &Options, place: &Place, origin: &Origin, target: &Path) -> 
         }
     }
     if options.includes(Workload::Idle) {
-        for peer in &present {
+        for peer in present {
             rows.push(idle::measure(peer, place, target)?);
         }
     }
@@ -122,7 +138,28 @@ fn measure(options: &Options, place: &Place, origin: &Origin, target: &Path) -> 
 
 impl Options {
     fn wants(&self, proxy: Proxy) -> bool {
-        self.only.is_empty() || self.only.contains(&proxy)
+        match proxy {
+            Proxy::Before => self.against.is_some(),
+            Proxy::Pingora => self.only.contains(&proxy),
+            _ => self.only.is_empty() || self.only.contains(&proxy),
+        }
+    }
+
+    /// The other build, which must not be the one that this run builds anew.
+    fn before(&self, metadata: &Metadata) -> Result<Option<PathBuf>> {
+        let Some(path) = &self.against else {
+            return Ok(None);
+        };
+        let before = path
+            .canonicalize()
+            .with_context(|| format!("no build at {}", path.display()))?;
+        let now = metadata.target_directory.join("release/doorway");
+        ensure!(
+            now.canonicalize().ok().as_ref() != Some(&before),
+            "{} is what the bench builds: keep a copy of the build before and name that",
+            path.display()
+        );
+        Ok(Some(before))
     }
 
     fn includes(&self, workload: Workload) -> bool {

@@ -27,6 +27,12 @@ impl Cargo {
         }
     }
 
+    /// Adds one argument, whatever is in it.
+    pub(crate) fn arg(mut self, arg: impl Into<String>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
     /// Sets one environment variable.
     pub(crate) fn env(mut self, name: &'static str, value: &'static str) -> Self {
         self.env.push((name, value));

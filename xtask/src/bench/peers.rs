@@ -1,5 +1,6 @@
 //! The proxies: how each is found, configured alike, started and asked whether it works.
 
+mod certificate;
 mod config;
 
 use std::fmt;
@@ -12,11 +13,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use certificate::Certificate;
 
 use super::has;
 use super::launch::{Lane, Running, pinned};
 use super::origin::Origin;
-use crate::process::find;
+use crate::metadata::Metadata;
+use crate::process::{Cargo, find};
 
 /// Connections that a proxy is set up for when it is under load.
 pub(crate) const FEW: u32 = 4096;
@@ -29,12 +32,17 @@ pub(crate) const MANY: u32 = 16_384;
 pub(crate) enum Proxy {
     /// This project.
     Doorway,
+    /// Another build of this project, chosen with `--against`.
+    #[value(skip)]
+    Before,
     /// Of the distribution.
     Nginx,
     /// Of the distribution.
     Haproxy,
     /// On the path, or where `.ci/run` puts it.
     Caddy,
+    /// A minimal proxy on the crate of that name, built when it is asked for.
+    Pingora,
 }
 
 /// What all runs share.
@@ -46,15 +54,6 @@ pub(crate) struct Place {
     pub(crate) lane: Lane,
     origin: u16,
     certificate: Option<Certificate>,
-}
-
-/// A certificate for `localhost` and its key, in files.
-#[derive(Debug)]
-struct Certificate {
-    chain: PathBuf,
-    key: PathBuf,
-    /// Both in one file, for HAProxy.
-    both: PathBuf,
 }
 
 /// Where a proxy listens, on 127.0.0.1.
@@ -92,16 +91,30 @@ pub(crate) struct Server {
 
 impl Proxy {
     /// In the order of the table.
-    pub(crate) const ALL: [Self; 4] = [Self::Doorway, Self::Nginx, Self::Haproxy, Self::Caddy];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Doorway,
+        Self::Before,
+        Self::Nginx,
+        Self::Haproxy,
+        Self::Caddy,
+        Self::Pingora,
+    ];
 
     /// As in `bench.json`.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Doorway => "doorway",
+            Self::Before => "before",
             Self::Nginx => "nginx",
             Self::Haproxy => "haproxy",
             Self::Caddy => "caddy",
+            Self::Pingora => "pingora",
         }
+    }
+
+    /// Whether it is this project, in whatever build.
+    const fn is_doorway(self) -> bool {
+        matches!(self, Self::Doorway | Self::Before)
     }
 }
 
@@ -135,70 +148,36 @@ impl Place {
     }
 }
 
-// === impl Certificate ===
-
-impl Certificate {
-    fn make(directory: &Path) -> Result<Self> {
-        let file = |name: &str| directory.join(name);
-        let made = Self {
-            chain: file("cert.pem"),
-            key: file("key.pem"),
-            both: file("both.pem"),
-        };
-        let mut command = Command::new("openssl");
-        command.args("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2".split(' '));
-        command.args([
-            "-subj",
-            "/CN=localhost",
-            "-addext",
-            "subjectAltName=DNS:localhost,IP:127.0.0.1",
-        ]);
-        command
-            .arg("-keyout")
-            .arg(&made.key)
-            .arg("-out")
-            .arg(&made.chain)
-            .stdin(Stdio::null());
-        let output = command.output().context("cannot run openssl")?;
-        ensure!(
-            output.status.success(),
-            "openssl: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        fs::write(
-            &made.both,
-            [fs::read(&made.chain)?, fs::read(&made.key)?].concat(),
-        )?;
-        Ok(made)
-    }
-}
-
 // === impl Peer ===
 
 impl Peer {
-    /// Looks for the program and asks for its version.
-    pub(crate) fn find(proxy: Proxy, target: &Path) -> Option<Self> {
+    /// Looks for the program and asks for its version. `before` is the other build of Doorway.
+    pub(crate) fn find(proxy: Proxy, metadata: &Metadata, before: Option<&Path>) -> Result<Self> {
+        let target = &metadata.target_directory;
         let (program, question) = match proxy {
             Proxy::Doorway => (Some(target.join("release/doorway")), "version"),
+            Proxy::Before => (before.map(Path::to_owned), "version"),
             Proxy::Nginx | Proxy::Haproxy => (find(proxy.name()), "-v"),
             Proxy::Caddy => (
                 find("caddy").or_else(|| Some(target.join("tools/bin/caddy"))),
                 "version",
             ),
+            Proxy::Pingora => (Some(build_pingora(metadata)?), "version"),
         };
-        let program = program.filter(|program| program.is_file())?;
+        let program = program
+            .filter(|program| program.is_file())
+            .context("not installed")?;
         let output = Command::new(&program)
             .arg(question)
             .stdin(Stdio::null())
-            .output()
-            .ok()?;
+            .output()?;
         let text = [output.stdout, output.stderr].concat();
         let version = String::from_utf8_lossy(&text)
             .lines()
             .next()
             .unwrap_or_default()
             .to_owned();
-        Some(Self {
+        Ok(Self {
             proxy,
             version,
             program,
@@ -209,13 +188,16 @@ impl Peer {
     pub(crate) fn start(&self, place: &Place, connections: u32) -> Result<Server> {
         let ports = Ports {
             plain: free_port()?,
-            tls: place.certificate.as_ref().map(|_| free_port()).transpose()?,
-            doors: (self.proxy == Proxy::Doorway).then(free_port).transpose()?,
+            // Ours on Pingora is built without TLS.
+            tls: (place.has_certificate() && self.proxy != Proxy::Pingora)
+                .then(free_port)
+                .transpose()?,
+            doors: self.proxy.is_doorway().then(free_port).transpose()?,
         };
         let file = place.directory.join(format!("{}.conf", self.proxy));
         fs::write(&file, config::text(self.proxy, place, ports, connections))?;
         let mut command = pinned(place.lane.proxy, &self.program);
-        command.args(config::arguments(self.proxy, &file, &place.directory));
+        command.args(config::arguments(self.proxy, &file, place, ports));
         // Caddy keeps its files below its home, and takes as many threads as it sees CPUs of the machine.
         command
             .env("HOME", &place.directory)
@@ -260,6 +242,15 @@ impl Server {
             }
         }
     }
+}
+
+/// A crate outside of the workspace, so that nobody else builds it.
+fn build_pingora(metadata: &Metadata) -> Result<PathBuf> {
+    let target = metadata.target_directory.join("pingora");
+    Cargo::new("build --release --locked --target-dir")
+        .arg(target.to_string_lossy())
+        .run(&metadata.workspace_root.join("xtask/pingora"))?;
+    Ok(target.join("release/pingora-peer"))
 }
 
 /// One request through the proxy: the answer must be the origin's.

@@ -169,6 +169,9 @@ impl fmt::Display for Row {
     }
 }
 
+/// What is good to know about the peers' configurations.
+const NOTE: &str = "note: nginx and HAProxy have 32 KiB buffers (nginx 64 KiB for the body of a request)\n";
+
 /// All rows under one head.
 pub(crate) fn table(rows: &[Row]) -> String {
     let mut text = String::from(
@@ -177,6 +180,10 @@ pub(crate) fn table(rows: &[Row]) -> String {
     for row in rows {
         text.push_str(&format!("{row}\n"));
     }
+    let tuned = [Proxy::Nginx.name(), Proxy::Haproxy.name()];
+    if rows.iter().any(|row| tuned.contains(&row.proxy)) {
+        text.push_str(NOTE);
+    }
     text
 }
 
@@ -184,16 +191,15 @@ pub(crate) fn table(rows: &[Row]) -> String {
 pub(crate) fn ratios(rows: &[Row]) -> String {
     let mut text = String::from("\nDoorway as a multiple of its peers, CPU per request (p99)\n");
     for own in rows.iter().filter(|row| row.proxy == Proxy::Doorway.name()) {
-        let beside = [Proxy::Nginx, Proxy::Haproxy, Proxy::Caddy]
-            .into_iter()
-            .filter_map(|peer| {
-                let other = find(rows, own.workload, peer)?;
-                Some(format!(
-                    "  {peer} {:.2} ({:.2})",
-                    own.cpu_us / other.cpu_us,
-                    own.p99_ms / other.p99_ms
-                ))
-            });
+        let peers = Proxy::ALL.into_iter().filter(|peer| *peer != Proxy::Doorway);
+        let beside = peers.filter_map(|peer| {
+            let other = find(rows, own.workload, peer)?;
+            Some(format!(
+                "  {peer} {:.2} ({:.2})",
+                own.cpu_us / other.cpu_us,
+                own.p99_ms / other.p99_ms
+            ))
+        });
         let beside: String = beside.collect();
         if !beside.is_empty() {
             text.push_str(&format!("{:<9}{beside}\n", own.workload));
@@ -280,6 +286,12 @@ mod tests {
         let text = ratios(&rows);
         assert!(text.contains("a at most 1.4 x nginx: 1.40, met"), "{text}");
         assert!(text.contains("a at most 0.3 x caddy: 0.50, MISSED"), "{text}");
+    }
+
+    #[test]
+    fn a_build_is_compared_with_the_one_before_it() {
+        let rows = [row("a", Proxy::Doorway, 9.0), row("a", Proxy::Before, 10.0)];
+        assert!(ratios(&rows).contains("a          before 0.90 (1.00)\n"));
     }
 
     #[test]

@@ -2,27 +2,29 @@
 
 use std::path::Path;
 
-use super::{Certificate, Place, Ports, Proxy};
+use super::certificate::Certificate;
+use super::{Place, Ports, Proxy};
 use crate::bench::workload::SECRET;
 
 /// Idle connections that each proxy may keep to the origin: more than 16 times 16 streams need.
 const POOL: u32 = 512;
 
-/// The configuration of `proxy`.
+/// The configuration of `proxy`. Pingora has none but its command line.
 pub(crate) fn text(proxy: Proxy, place: &Place, ports: Ports, connections: u32) -> String {
     match proxy {
-        Proxy::Doorway => doorway(place, ports),
+        Proxy::Doorway | Proxy::Before => doorway(place, ports),
         Proxy::Nginx => nginx(place, ports, connections),
         Proxy::Haproxy => haproxy(place, ports, connections),
         Proxy::Caddy => caddy(place, ports),
+        Proxy::Pingora => String::new(),
     }
 }
 
 /// The command line that reads it from `file`.
-pub(crate) fn arguments(proxy: Proxy, file: &Path, directory: &Path) -> Vec<String> {
-    let (file, directory) = (file.display(), directory.display());
+pub(crate) fn arguments(proxy: Proxy, file: &Path, place: &Place, ports: Ports) -> Vec<String> {
+    let (file, directory) = (file.display(), place.directory.display());
     match proxy {
-        Proxy::Doorway => words(&["run", "--config", &file.to_string()]),
+        Proxy::Doorway | Proxy::Before => words(&["run", "--config", &file.to_string()]),
         Proxy::Nginx => words(&[
             "-p",
             &directory.to_string(),
@@ -33,6 +35,11 @@ pub(crate) fn arguments(proxy: Proxy, file: &Path, directory: &Path) -> Vec<Stri
         ]),
         Proxy::Haproxy => words(&["-db", "-f", &file.to_string()]),
         Proxy::Caddy => words(&["run", "--adapter", "caddyfile", "--config", &file.to_string()]),
+        Proxy::Pingora => vec![
+            ports.plain.to_string(),
+            place.origin.to_string(),
+            POOL.to_string(),
+        ],
     }
 }
 
