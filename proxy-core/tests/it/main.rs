@@ -11,6 +11,7 @@
 
 mod support;
 
+mod cases;
 mod dns;
 mod doors;
 mod drain;

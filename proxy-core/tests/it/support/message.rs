@@ -84,6 +84,13 @@ impl Head {
             .collect()
     }
 
+    /// All values of a field as bytes.
+    pub(crate) fn all_bytes(&self, name: &str) -> impl Iterator<Item = &[u8]> {
+        let lines = self.fields.iter();
+        let named = lines.filter(move |(field, _)| field.eq_ignore_ascii_case(name));
+        named.map(|(_, value)| value.as_slice())
+    }
+
     /// The first value of a field as bytes.
     pub(crate) fn bytes(&self, name: &str) -> Option<&[u8]> {
         let found = self

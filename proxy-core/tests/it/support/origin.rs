@@ -39,6 +39,7 @@ pub(crate) struct Recorded {
     pub(crate) connection: usize,
     pub(crate) head: Head,
     pub(crate) body: Vec<u8>,
+    pub(crate) trailers: Vec<String>,
 }
 
 /// What a [`Recorder`] does with a request.
@@ -159,6 +160,11 @@ impl Recorder {
         self.shared.lock(|seen| seen.requests.clone())
     }
 
+    /// Every request since the last call.
+    pub(crate) fn take_requests(&self) -> Vec<Recorded> {
+        self.shared.lock(|seen| std::mem::take(&mut seen.requests))
+    }
+
     /// The only request so far.
     pub(crate) fn only_request(&self) -> Recorded {
         let mut requests = self.requests();
@@ -169,6 +175,23 @@ impl Recorder {
     /// How many connections were accepted.
     pub(crate) fn accepted(&self) -> usize {
         self.shared.lock(|seen| seen.accepted)
+    }
+
+    /// How many connections are open.
+    pub(crate) fn open(&self) -> usize {
+        self.shared.lock(|seen| seen.accepted - seen.ended)
+    }
+
+    /// Waits until at most `count` connections are open.
+    pub(crate) async fn until_open(&self, count: usize) {
+        let check = || (self.open() <= count).then_some(());
+        self.shared
+            .changes
+            .until(
+                &format!("at most {count} open connections at the upstream"),
+                check,
+            )
+            .await;
     }
 
     /// How many bytes came on all connections.
@@ -272,11 +295,12 @@ async fn serve(origin: Origin, shared: Arc<Shared>) {
 
 async fn converse(stream: TcpStream, connection: usize, shared: Arc<Shared>) {
     let mut wire = Wire::counting(stream, Arc::clone(&shared.bytes));
-    while let Ok(Message { head, body }) = wire.try_request().await {
+    while let Ok(Message { head, body, trailers }) = wire.try_request().await {
         let recorded = Recorded {
             connection,
             head,
             body,
+            trailers,
         };
         let reply = (shared.script)(&recorded);
         shared.change(|seen| seen.requests.push(recorded));

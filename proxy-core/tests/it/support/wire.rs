@@ -39,6 +39,8 @@ pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {
 pub(crate) struct Message {
     pub(crate) head: Head,
     pub(crate) body: Vec<u8>,
+    /// The lines of its trailer section.
+    pub(crate) trailers: Vec<String>,
 }
 
 // === impl Wire ===
@@ -149,8 +151,8 @@ impl Wire {
         let head = self.head().await;
         let framing = head.response_framing(method);
         let read = within("the body of an answer", self.try_body(framing)).await;
-        let (body, _) = read.unwrap_or_else(|error| self.fail("the body of an answer", &error));
-        Message { head, body }
+        let (body, trailers) = read.unwrap_or_else(|error| self.fail("the body of an answer", &error));
+        Message { head, body, trailers }
     }
 
     /// The next whole response to a request that was no HEAD.
@@ -167,8 +169,8 @@ impl Wire {
     /// The next whole request, without a bound on the wait.
     pub(crate) async fn try_request(&mut self) -> io::Result<Message> {
         let head = self.try_head().await?;
-        let (body, _) = self.try_body(head.request_framing()).await?;
-        Ok(Message { head, body })
+        let (body, trailers) = self.try_body(head.request_framing()).await?;
+        Ok(Message { head, body, trailers })
     }
 
     /// Everything until the other side ends, and how it ended.
