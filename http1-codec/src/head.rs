@@ -252,23 +252,28 @@ fn check_part(part: &[u8], limits: &HeadLimits) -> Result<(), HeadError> {
 
 fn request_error(error: httparse::Error, head: &[u8]) -> HeadError {
     match error {
-        httparse::Error::Version => HeadError::Version,
-        httparse::Error::Token => first_line_error(head),
+        httparse::Error::Version => first_line_error(head, HeadError::Version),
+        httparse::Error::Token => first_line_error(head, HeadError::Target),
         other => field_error(other),
     }
 }
 
-/// httparse has one word for whatever is wrong before the version.
-fn first_line_error(head: &[u8]) -> HeadError {
-    let line = head.split(|byte| *byte == b'\r').next().unwrap_or_default();
+/// httparse has few words for what is wrong with a first line: `whole` if it has three words and a method.
+fn first_line_error(head: &[u8], whole: HeadError) -> HeadError {
+    let line = head
+        .split(|byte| matches!(byte, b'\r' | b'\n'))
+        .next()
+        .unwrap_or_default();
     let mut words = line.split(|byte| *byte == b' ');
     let method = words.next().unwrap_or_default();
     if method.is_empty() || !method.iter().all(is_token) {
-        HeadError::Method
-    } else if words.next().is_some_and(|target| !target.is_empty()) {
-        HeadError::Target
-    } else {
-        HeadError::FirstLine
+        return HeadError::Method;
+    }
+    match (words.next(), words.next(), words.next()) {
+        (Some(b""), ..) => HeadError::FirstLine,
+        (Some(_), Some(version), None) if version.starts_with(b"HTTP/") => whole,
+        (Some(_), None, None) => HeadError::Target,
+        _ => HeadError::FirstLine,
     }
 }
 

@@ -49,5 +49,5 @@ pub use error::{BodyError, HeadError};
 pub use framing::Framing;
 pub use head::{HeadLimits, HeadReader, MAX_FIELDS, RequestHead, ResponseHead};
 pub use host::is_valid_authority;
-pub use upgraded::Upgraded;
+pub use upgraded::{Stream, Upgraded};
 pub use write::interim_head;

@@ -16,18 +16,17 @@ use std::task::{Context, Poll};
 use bytes::{Bytes, BytesMut};
 use http::header::{self, HeaderValue};
 use http::{Method, Request, Response, StatusCode, Version};
-use tokio::io::{AsyncRead, AsyncWrite};
 
 use self::answer::Writer;
 pub use self::conn::RequestBody;
 use self::conn::Shared;
 use self::upgrade::Offer;
-pub use self::upgrade::{OnUpgrade, Stream};
+pub use self::upgrade::OnUpgrade;
 use crate::error::{BodyError, HeadError};
 use crate::framing::Framing;
 use crate::head::{HeadLimits, RequestHead};
 use crate::turn::Turn;
-use crate::upgraded::Upgraded;
+use crate::upgraded::{Stream, Upgraded};
 
 /// Answers requests.
 pub trait Service {
@@ -149,7 +148,7 @@ pub async fn serve<S, V, C>(
     service: V,
 ) -> io::Result<()>
 where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: Stream + 'static,
     V: Service,
     C: Control,
 {
@@ -166,7 +165,7 @@ where
 
 impl<S, V, C> Driver<S, V, C>
 where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: Stream + 'static,
     V: Service,
     C: Control,
 {

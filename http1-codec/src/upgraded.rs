@@ -1,11 +1,17 @@
 //! A connection that speaks another protocol from now on.
 
+use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::{Buf as _, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// Any byte stream.
+pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send + fmt::Debug {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + fmt::Debug> Stream for S {}
 
 /// The byte stream of an upgraded connection. What the peer sent right behind its head comes first.
 #[derive(Debug)]

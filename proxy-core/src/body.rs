@@ -9,9 +9,14 @@ use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
+use http1_codec::Upgraded;
+use http1_codec::client::{Outgoing, Streaming};
+use http1_codec::server::RequestBody;
 use hyper::body::Incoming;
 
 use crate::http::hop_by_hop;
+use crate::upstream::channel::GiveBack;
+use crate::upstream::connect::Io;
 
 /// Any error of a foreign body.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
@@ -29,8 +34,21 @@ pub struct Body {
 enum Kind {
     Empty,
     Full(Bytes),
+    /// Of a client, over HTTP/1.
+    Client(RequestBody),
+    /// Of an upstream, over HTTP/1.
+    Upstream(Streaming<Io, Body, Option<GiveBack>>),
+    /// Of either, over HTTP/2.
     Incoming(Incoming),
+    /// No body: the connection of an upstream that speaks another protocol from now on.
+    Upgraded(Box<Upgraded<Io>>),
     Foreign(UnsyncBoxBody<Bytes, BoxError>),
+}
+
+/// A body whose first piece was taken and put back.
+struct Rejoined {
+    first: Option<Bytes>,
+    rest: Body,
 }
 
 /// Told once how a body ended: `complete` if all of it was read, else it was dropped or failed.
@@ -76,6 +94,27 @@ impl Body {
         self
     }
 
+    /// What follows the head of a 101.
+    pub(crate) fn upgraded(connection: Upgraded<Io>) -> Self {
+        Kind::Upgraded(Box::new(connection)).into()
+    }
+
+    /// Takes what [`Body::upgraded`] was given.
+    pub(crate) fn take_upgraded(&mut self) -> Option<Upgraded<Io>> {
+        match std::mem::replace(&mut self.kind, Kind::Empty) {
+            Kind::Upgraded(connection) => Some(*connection),
+            other => {
+                self.kind = other;
+                None
+            }
+        }
+    }
+
+    /// Whether all of it is there.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self.kind, Kind::Empty | Kind::Full(_))
+    }
+
     fn finish(&mut self, complete: bool) {
         if let Some(on_end) = self.on_end.take() {
             on_end.end(complete);
@@ -84,12 +123,14 @@ impl Body {
 
     fn poll_inner(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         match &mut self.kind {
-            Kind::Empty => Poll::Ready(None),
+            Kind::Empty | Kind::Upgraded(_) => Poll::Ready(None),
             Kind::Full(data) => {
                 let data = std::mem::take(data);
                 self.kind = Kind::Empty;
                 Poll::Ready(Some(Ok(Frame::data(data))))
             }
+            Kind::Client(body) => Pin::new(body).poll_frame(cx).map_err(Into::into),
+            Kind::Upstream(body) => Pin::new(body).poll_frame(cx).map_err(Into::into),
             Kind::Incoming(body) => Pin::new(body).poll_frame(cx).map_err(Into::into),
             Kind::Foreign(body) => Pin::new(body).poll_frame(cx),
         }
@@ -99,6 +140,21 @@ impl Body {
 impl From<Kind> for Body {
     fn from(kind: Kind) -> Self {
         Self { kind, on_end: None }
+    }
+}
+
+impl From<RequestBody> for Body {
+    fn from(mut body: RequestBody) -> Self {
+        match body.whole() {
+            Some(data) => Self::full(data),
+            None => Kind::Client(body).into(),
+        }
+    }
+}
+
+impl From<Streaming<Io, Self, Option<GiveBack>>> for Body {
+    fn from(body: Streaming<Io, Self, Option<GiveBack>>) -> Self {
+        Kind::Upstream(body).into()
     }
 }
 
@@ -139,8 +195,10 @@ impl HttpBody for Body {
 
     fn is_end_stream(&self) -> bool {
         match &self.kind {
-            Kind::Empty => true,
+            Kind::Empty | Kind::Upgraded(_) => true,
             Kind::Full(_) => false,
+            Kind::Client(body) => body.is_end_stream(),
+            Kind::Upstream(body) => body.is_end_stream(),
             Kind::Incoming(body) => body.is_end_stream(),
             Kind::Foreign(body) => body.is_end_stream(),
         }
@@ -148,10 +206,60 @@ impl HttpBody for Body {
 
     fn size_hint(&self) -> SizeHint {
         match &self.kind {
-            Kind::Empty => SizeHint::with_exact(0),
+            Kind::Empty | Kind::Upgraded(_) => SizeHint::with_exact(0),
             Kind::Full(data) => SizeHint::with_exact(data.len() as u64),
+            Kind::Client(body) => body.size_hint(),
+            Kind::Upstream(body) => body.size_hint(),
             Kind::Incoming(body) => body.size_hint(),
             Kind::Foreign(body) => body.size_hint(),
+        }
+    }
+}
+
+impl Outgoing for Body {
+    fn put_back(&mut self, data: Bytes) {
+        let rest = std::mem::replace(&mut self.kind, Kind::Empty);
+        self.kind = match rest {
+            Kind::Empty => Kind::Full(data),
+            rest => Kind::Foreign(UnsyncBoxBody::new(Rejoined {
+                first: Some(data),
+                rest: rest.into(),
+            })),
+        };
+    }
+}
+
+impl http1_codec::server::Body for Body {
+    fn poll_aside(&mut self, cx: &mut Context<'_>) {
+        if let Kind::Upstream(body) = &mut self.kind {
+            body.poll_upload(cx);
+        }
+    }
+}
+
+impl HttpBody for Rejoined {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        match self.first.take() {
+            Some(data) => Poll::Ready(Some(Ok(Frame::data(data)))),
+            None => Pin::new(&mut self.rest).poll_frame(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.first.is_none() && self.rest.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let first = self.first.as_ref().map_or(0, |data| data.len() as u64);
+        match self.rest.size_hint().exact() {
+            Some(rest) => SizeHint::with_exact(first.saturating_add(rest)),
+            None => SizeHint::default(),
         }
     }
 }
@@ -167,7 +275,8 @@ impl fmt::Debug for Body {
         let kind = match &self.kind {
             Kind::Empty => "empty",
             Kind::Full(_) => "full",
-            Kind::Incoming(_) | Kind::Foreign(_) => "stream",
+            Kind::Upgraded(_) => "upgraded",
+            Kind::Client(_) | Kind::Upstream(_) | Kind::Incoming(_) | Kind::Foreign(_) => "stream",
         };
         f.debug_tuple("Body").field(&kind).finish()
     }

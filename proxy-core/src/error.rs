@@ -4,6 +4,9 @@ use std::error::Error as StdError;
 use std::fmt;
 
 use http::StatusCode;
+use http1_codec::BodyError;
+
+use crate::body::BoxError;
 
 /// Who caused a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,6 +54,10 @@ pub(crate) struct Failure {
     pub(crate) status: StatusCode,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
+
+/// A body took longer than configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TookTooLong;
 
 // === impl Reason ===
 
@@ -123,6 +130,26 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// The failure of a request whose body failed: the only part of it that can fail on our side is what the
+    /// client sends.
+    pub(crate) fn of_body(error: BoxError) -> Self {
+        let mut cause: Option<&(dyn StdError + 'static)> = Some(&*error);
+        let mut slow = false;
+        while let Some(error) = cause {
+            slow |= error.is::<TookTooLong>() || matches!(error.downcast_ref(), Some(BodyError::TimedOut));
+            cause = error.source();
+        }
+        let failure = Self::from(Reason::ClientBody);
+        let failure = if slow {
+            failure.with_status(StatusCode::REQUEST_TIMEOUT)
+        } else {
+            failure
+        };
+        failure.with_source(error)
+    }
+}
+
 impl From<Reason> for Failure {
     fn from(reason: Reason) -> Self {
         Self {
@@ -144,6 +171,14 @@ impl StdError for Failure {
         self.source.as_deref().map(|source| source as _)
     }
 }
+
+impl fmt::Display for TookTooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the body took longer than configured")
+    }
+}
+
+impl StdError for TookTooLong {}
 
 impl Side {
     pub(crate) fn as_str(self) -> &'static str {

@@ -5,6 +5,10 @@ use std::net::{IpAddr, SocketAddr};
 
 use http::header::{HeaderMap, HeaderValue};
 use http::request::Parts;
+use http::{Method, Request};
+use http_body::Body as _;
+
+use crate::body::Body;
 
 /// One request on its way through the routes.
 #[derive(Debug)]
@@ -21,6 +25,14 @@ pub(crate) struct Context {
     pub(crate) tls: bool,
     /// Response fields that were set on the way in; the answer's own are added to them.
     pub(crate) early: HeaderMap,
+}
+
+/// Methods that are defined to change nothing (RFC 9110, section 9.2.1): sending one again does no harm.
+const SAFE: [Method; 4] = [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE];
+
+/// Whether sending `request` twice is harmless and possible: it changes nothing and has no body.
+pub(crate) fn may_repeat(request: &Request<Body>) -> bool {
+    SAFE.contains(request.method()) && request.body().is_end_stream()
 }
 
 // === impl Context ===
@@ -68,6 +80,16 @@ pub(crate) fn host_name(host: &HeaderValue) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_safe_request_without_a_body_can_be_sent_again() {
+        let request = |method: &str, body| Request::builder().method(method).body(body).unwrap();
+        assert!(may_repeat(&request("GET", Body::empty())));
+        assert!(!may_repeat(&request("GET", Body::full("x"))));
+        for method in ["POST", "PUT", "DELETE", "PATCH", "X"] {
+            assert!(!may_repeat(&request(method, Body::empty())), "{method}");
+        }
+    }
 
     #[test]
     fn hosts_that_mean_the_same_route_the_same() {

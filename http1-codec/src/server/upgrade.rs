@@ -6,15 +6,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;
 
-use crate::upgraded::Upgraded;
-
-/// Any byte stream.
-pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
-
-impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
+use crate::upgraded::{Stream, Upgraded};
 
 type Client = Upgraded<Box<dyn Stream>>;
 

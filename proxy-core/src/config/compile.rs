@@ -334,6 +334,6 @@ fn limits(server: &model::Server) -> ConnLimits {
     ConnLimits {
         head: server.read_header_timeout.unwrap_or(defaults.head),
         idle: server.idle_timeout.unwrap_or(defaults.idle),
-        stalled_write: defaults.stalled_write,
+        ..defaults
     }
 }

@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 
 use http::{Request, Response, StatusCode};
 
-use super::outgoing;
+use super::interim::Interim;
 use super::worker::Worker;
 use crate::body::Body;
 use crate::error::{Failure, Reason};
-use crate::upstream::channel::{Channel, SendFailure};
+use crate::upstream::channel::{Channel, Fate, SendFailure};
 use crate::upstream::cluster::{Addresses, Cluster, Upstream};
 use crate::upstream::connect;
 
@@ -70,16 +70,19 @@ pub(crate) async fn exchange(
     cluster: &Cluster,
     target: Target<'_>,
     request: Box<Request<Body>>,
+    interim: &Interim<'_>,
 ) -> Result<Answered, Failed> {
     match target {
-        Target::Pod { address, dead_status } => to_pod(worker, cluster, address, dead_status, request).await,
+        Target::Pod { address, dead_status } => {
+            to_pod(worker, cluster, address, dead_status, request, interim).await
+        }
         Target::Upstreams { list, first, others } => {
             let turns = list
                 .iter()
                 .cycle()
                 .skip(first)
                 .take(list.len().min(others.saturating_add(1)));
-            to_any(worker, cluster, turns, request).await
+            to_any(worker, cluster, turns, request, interim).await
         }
     }
 }
@@ -90,8 +93,9 @@ async fn to_pod(
     address: SocketAddr,
     dead_status: StatusCode,
     request: Box<Request<Body>>,
+    interim: &Interim<'_>,
 ) -> Result<Answered, Failed> {
-    let missed = match send(worker, cluster, &Some(address), request).await {
+    let missed = match send(worker, cluster, &Some(address), request, interim).await {
         Ok(answered) => return Ok(answered),
         Err(missed) => missed,
     };
@@ -130,6 +134,7 @@ async fn to_any<'v>(
     cluster: &Cluster,
     turns: impl Iterator<Item = &'v Upstream>,
     mut request: Box<Request<Body>>,
+    interim: &Interim<'_>,
 ) -> Result<Answered, Failed> {
     let mut last = None;
     for upstream in turns {
@@ -147,7 +152,7 @@ async fn to_any<'v>(
                 continue;
             }
         };
-        match send(worker, cluster, &addresses, request).await {
+        match send(worker, cluster, &addresses, request, interim).await {
             Ok(answered) => return Ok(answered),
             Err(Missed::Sent(failure)) => {
                 return Err(Failed {
@@ -177,6 +182,7 @@ async fn send(
     cluster: &Cluster,
     addresses: &impl Choices,
     mut request: Box<Request<Body>>,
+    interim: &Interim<'_>,
 ) -> Result<Answered, Missed> {
     for _ in 0..MAX_STALE {
         let Some(address) = addresses.first() else {
@@ -185,25 +191,18 @@ async fn send(
         let Some(kept) = worker.pool.take(address, cluster.protocol) else {
             break;
         };
-        let copy = outgoing::replayable(&request);
-        match over(worker, cluster, kept, request).await {
+        let SendFailure { fate, failure } = match over(worker, cluster, kept, request, interim).await {
             Ok(response) => return Ok((response, address)),
-            Err(SendFailure {
-                unsent: Some(unsent), ..
-            }) => request = unsent,
-            Err(SendFailure {
-                was_stale: true,
-                unsent: None,
-                failure,
-            }) => {
-                let Some(copy) = copy else {
-                    return Err(Missed::Sent(failure));
-                };
+            Err(failed) => failed,
+        };
+        match fate {
+            Fate::Unsent(unsent) => request = unsent,
+            Fate::Repeatable(again) => {
                 worker.counters.retries.add();
-                request = copy;
+                request = again;
                 break;
             }
-            Err(SendFailure { failure, .. }) => return Err(Missed::Sent(failure)),
+            Fate::Sent => return Err(Missed::Sent(failure)),
         }
     }
     // Boxed, as it is large and rare: every request's future would carry the room for it.
@@ -211,12 +210,11 @@ async fn send(
         Ok(opened) => opened,
         Err(failure) => return Err(Missed::Unsent(request, failure)),
     };
-    match over(worker, cluster, channel, request).await {
+    match over(worker, cluster, channel, request, interim).await {
         Ok(response) => Ok((response, address)),
         Err(SendFailure {
-            unsent: Some(request),
+            fate: Fate::Unsent(request),
             failure,
-            ..
         }) => Err(Missed::Unsent(request, failure)),
         Err(SendFailure { failure, .. }) => Err(Missed::Sent(failure)),
     }
@@ -227,16 +225,17 @@ async fn over(
     cluster: &Cluster,
     channel: Channel,
     request: Box<Request<Body>>,
+    interim: &Interim<'_>,
 ) -> Result<Response<Body>, SendFailure> {
-    let answer = channel.send(request, cluster.keep.map(|limits| (&worker.pool, limits)));
+    let pool = cluster.keep.map(|limits| (&worker.pool, limits));
+    let answer = channel.send(request, pool, |head| interim.pass_on(head));
     let Some(limit) = cluster.head_timeout else {
         return answer.await;
     };
     match tokio::time::timeout(limit, Box::pin(answer)).await {
         Ok(result) => result,
         Err(_) => Err(SendFailure {
-            unsent: None,
-            was_stale: false,
+            fate: Fate::Sent,
             failure: Reason::TimedOut.into(),
         }),
     }

@@ -7,8 +7,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{self, HeaderMap};
-use http::{Request, StatusCode, Version};
+use http::header;
+use http::request::Parts;
+use http::{Response, StatusCode, Version};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::Notify;
 use tokio::time::{Sleep, sleep};
@@ -22,13 +23,13 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Opened by the upstream's 100.
 #[derive(Debug, Default)]
-struct Gate {
+pub(crate) struct Gate {
     open: AtomicBool,
     opened: Notify,
 }
 
-/// A body that is not asked for before the upstream wants it: hyper tells the client to go on as soon as
-/// its body is read.
+/// A body that is not asked for before the upstream wants it: the client is told to go on as soon as its body is
+/// read.
 struct Held {
     body: Body,
     gate: Arc<Gate>,
@@ -36,60 +37,56 @@ struct Held {
     patience: Pin<Box<Sleep>>,
 }
 
-/// The gate of a request's body, as an extension of the request.
-#[derive(Clone, Debug)]
-struct HeldBy(Arc<Gate>);
+/// What is done with the interim answers to one request.
+#[derive(Debug)]
+pub(crate) struct Interim<'c> {
+    connection: &'c Connection,
+    /// The client can take them: it speaks HTTP/1.1.
+    passes: bool,
+    gate: Option<Arc<Gate>>,
+}
 
-/// Holds `body` back if its client waits for a 100.
-pub(crate) fn hold_for_continue(body: Body, headers: &HeaderMap, extensions: &mut http::Extensions) -> Body {
-    if body.is_end_stream() || !headers.contains_key(header::EXPECT) {
-        return body;
+/// Holds `body` back if its client waits for a 100, and makes what opens it.
+pub(crate) fn begin<'c>(body: Body, head: &Parts, connection: &'c Connection) -> (Body, Interim<'c>) {
+    let mut interim = Interim {
+        connection,
+        passes: head.version == Version::HTTP_11,
+        gate: None,
+    };
+    if body.is_end_stream() || !head.headers.contains_key(header::EXPECT) {
+        return (body, interim);
     }
     let gate = Arc::<Gate>::default();
-    extensions.insert(HeldBy(Arc::clone(&gate)));
+    interim.gate = Some(Arc::clone(&gate));
     let waiting = Arc::clone(&gate);
     let opened = Box::pin(async move { waiting.opened.notified().await });
-    Body::new(Held {
+    let held = Body::new(Held {
         body,
         gate,
         opened,
         patience: Box::pin(sleep(PATIENCE)),
-    })
+    });
+    (held, interim)
 }
 
-/// Passes interim answers on to a client that can take them: of HTTP/1.1, and never the 100 itself, as
-/// hyper sends one when the body is asked for.
-pub(crate) fn pass_on(request: &mut Request<Body>, connection: &Connection, client_version: Version) {
-    let gate = request.extensions_mut().remove::<HeldBy>();
-    if client_version != Version::HTTP_11 && gate.is_none() {
-        return;
-    }
-    let state = Arc::clone(connection.state());
-    hyper::ext::on_informational(request, move |answer| {
+// === impl Interim ===
+
+impl Interim<'_> {
+    /// Passes an interim answer on. Never the 100 itself: the client gets one when its body is asked for.
+    pub(crate) fn pass_on(&self, answer: &Response<()>) {
         if answer.status() == StatusCode::CONTINUE {
-            if let Some(HeldBy(gate)) = &gate {
+            if let Some(gate) = &self.gate {
                 gate.open.store(true, Ordering::Release);
                 gate.opened.notify_one();
             }
-        } else if client_version == Version::HTTP_11 {
-            state.push_interim(&head(answer.status(), answer.headers()));
-        }
-    });
-}
-
-fn head(status: StatusCode, headers: &HeaderMap) -> Vec<u8> {
-    let mut headers = headers.clone();
-    hop_by_hop::strip_response(&mut headers);
-    headers.remove(header::CONTENT_LENGTH);
-    let reason = status.canonical_reason().unwrap_or_default();
-    let mut head = format!("HTTP/1.1 {} {reason}\r\n", status.as_u16()).into_bytes();
-    for (name, value) in &headers {
-        for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
-            head.extend_from_slice(part);
+        } else if self.passes {
+            let mut headers = answer.headers().clone();
+            hop_by_hop::strip_response(&mut headers);
+            let mut head = Vec::new();
+            http1_codec::interim_head(&mut head, answer.status(), &headers);
+            self.connection.state().push_interim(&head);
         }
     }
-    head.extend_from_slice(b"\r\n");
-    head
 }
 
 // === impl Held ===
@@ -122,15 +119,26 @@ impl HttpBody for Held {
 
 #[cfg(test)]
 mod tests {
+    use http::Request;
+    use http1_codec::server::Control as _;
+
     use super::*;
     use crate::body::read_all;
 
+    fn client() -> Connection {
+        Connection::new("127.0.0.1:9".parse().unwrap(), None, false)
+    }
+
+    fn head(request: http::request::Builder) -> Parts {
+        request.body(()).unwrap().into_parts().0
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_silent_upstream_holds_a_body_for_a_second_only() {
-        let headers =
-            HeaderMap::from_iter([(header::EXPECT, http::HeaderValue::from_static("100-continue"))]);
+        let expecting = head(Request::post("/").header("expect", "100-continue"));
         let began = tokio::time::Instant::now();
-        let body = hold_for_continue(Body::full("abc"), &headers, &mut http::Extensions::new());
+        let client = client();
+        let (body, _interim) = begin(Body::full("abc"), &expecting, &client);
 
         assert_eq!(read_all(body).await.unwrap().0, b"abc");
         assert_eq!(began.elapsed(), PATIENCE);
@@ -138,13 +146,28 @@ mod tests {
 
     #[test]
     fn an_interim_head_carries_its_fields_but_no_framing() {
-        let mut headers = HeaderMap::new();
-        headers.insert("link", http::HeaderValue::from_static("</a>; rel=preload"));
-        headers.insert("content-length", http::HeaderValue::from_static("5"));
-        headers.insert("connection", http::HeaderValue::from_static("close"));
+        let answer = Response::builder()
+            .status(103)
+            .header("link", "</a>; rel=preload")
+            .header("content-length", "5")
+            .header("connection", "close")
+            .body(())
+            .unwrap();
+        let client = client();
+        let (_, interim) = begin(Body::empty(), &head(Request::get("/")), &client);
+        interim.pass_on(&answer);
         assert_eq!(
-            head(StatusCode::EARLY_HINTS, &headers),
+            client.state().take_interim().unwrap(),
             b"HTTP/1.1 103 Early Hints\r\nlink: </a>; rel=preload\r\n\r\n"
         );
+    }
+
+    #[test]
+    fn a_client_of_http_1_0_gets_no_interim_answer() {
+        let client = client();
+        let old = head(Request::get("/").version(Version::HTTP_10));
+        let (_, interim) = begin(Body::empty(), &old, &client);
+        interim.pass_on(&Response::builder().status(103).body(()).unwrap());
+        assert!(client.state().take_interim().is_none());
     }
 }

@@ -2,8 +2,7 @@
 
 use http::header::{self, HeaderMap, HeaderValue};
 use http::request::Parts;
-use http::{Method, Request, Response, StatusCode, Version};
-use http_body::Body as _;
+use http::{Response, StatusCode, Version};
 
 use crate::body::Body;
 use crate::error::{Failure, Reason};
@@ -12,13 +11,9 @@ use crate::http::forwarded::{self, Client};
 use crate::http::hop_by_hop;
 use crate::http::upgrade::Wanted;
 
-/// Methods that are defined to change nothing (RFC 9110, section 9.2.1): sending one again does no harm.
-const SAFE: [Method; 4] = [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE];
-
-/// Rewrites the head for the upstream: hop-by-hop fields go, forwarding fields come, the body is framed.
+/// Rewrites the head for the upstream: hop-by-hop fields go, forwarding fields come. Whoever sends it frames the body.
 pub(crate) fn prepare(
     parts: &mut Parts,
-    body: &Body,
     connection: &Connection,
     client: &Client,
     host: Option<&HeaderValue>,
@@ -29,11 +24,6 @@ pub(crate) fn prepare(
     join_cookies(headers);
     forwarded::set_forwarded(headers, connection, client, host);
     forwarded::add_via(headers);
-    // hyper frames a body of unknown length by itself only for methods that usually have one, and drops
-    // it for the others.
-    if !body.is_end_stream() && body.size_hint().exact().is_none() {
-        headers.insert(header::TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
-    }
     if headers.contains_key(header::TE) {
         headers.insert(header::CONNECTION, HeaderValue::from_static("TE"));
     }
@@ -43,22 +33,7 @@ pub(crate) fn prepare(
     parts.version = Version::HTTP_11;
 }
 
-/// A copy of the request's head, if sending it twice is harmless and it has no body.
-pub(crate) fn replayable(request: &Request<Body>) -> Option<Box<Request<Body>>> {
-    if !SAFE.contains(request.method()) || !request.body().is_end_stream() {
-        return None;
-    }
-    let mut copy = Request::new(Body::empty());
-    *copy.method_mut() = request.method().clone();
-    *copy.uri_mut() = request.uri().clone();
-    *copy.version_mut() = request.version();
-    *copy.headers_mut() = request.headers().clone();
-    *copy.extensions_mut() = request.extensions().clone();
-    Some(Box::new(copy))
-}
-
-/// Checks that the framing of an answer can be trusted, and removes its hop-by-hop fields. hyper lets some
-/// answers pass whose framing two readers could take differently (RFC 9112, section 6.3).
+/// Checks that an answer is one, of either version of HTTP, and removes its hop-by-hop fields.
 pub(crate) fn check_response(response: &mut Response<Body>, upgrade: Option<&Wanted>) -> Result<(), Failure> {
     let status = response.status();
     if status == StatusCode::SWITCHING_PROTOCOLS {
@@ -199,15 +174,5 @@ mod tests {
             headers.get_all("cookie").iter().collect::<Vec<_>>(),
             ["a=1; b=2; c=3"]
         );
-    }
-
-    #[test]
-    fn only_a_safe_request_without_a_body_can_be_sent_again() {
-        let request = |method: &str, body| Request::builder().method(method).body(body).unwrap();
-        assert!(replayable(&request("GET", Body::empty())).is_some());
-        assert!(replayable(&request("GET", Body::full("x"))).is_none());
-        for method in ["POST", "PUT", "DELETE", "PATCH", "X"] {
-            assert!(replayable(&request(method, Body::empty())).is_none(), "{method}");
-        }
     }
 }

@@ -7,11 +7,11 @@ use http::header::HeaderMap;
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode, Version};
 use http_body::Body as _;
-use hyper::upgrade::OnUpgrade;
+use http1_codec::HeadError;
 
 use super::access_log::{Access, Seen};
 use super::exchange::{Answered, Failed, Target, exchange};
-use super::interim;
+use super::interim::{self, Interim};
 use super::outgoing;
 use super::upload::{self, Upload};
 use super::view::{ServerView, View};
@@ -23,7 +23,7 @@ use crate::http::connection::Connection;
 use crate::http::forwarded::{self, Client};
 use crate::http::server::Service;
 use crate::http::target::{self, Asks};
-use crate::http::upgrade::{self, Wanted};
+use crate::http::upgrade::{self, OnUpgrade, Wanted};
 use crate::http::{limit, reply};
 use crate::request::Context;
 use crate::routing::walk::{Step, Walk};
@@ -62,6 +62,7 @@ struct Onward<'a> {
     target: Target<'a>,
     wanted: Option<Wanted>,
     client_upgrade: Option<OnUpgrade>,
+    interim: Interim<'a>,
     upload: Option<Upload>,
 }
 
@@ -133,6 +134,33 @@ impl Service for Handler {
     async fn call(&self, request: Request<Body>, connection: &Connection) -> Result<Response<Body>, Aborted> {
         self.handle(request, connection).await
     }
+
+    fn refuse(&self, error: HeadError, connection: &Connection) -> Response<Body> {
+        let worker = &*self.worker;
+        worker.counters.requests.add();
+        let view = worker.view.current();
+        let failure = Failure::from(Reason::BadRequest(error.reason())).with_status(error.status());
+        let Some(server) = view.servers.get(self.server) else {
+            return reply::to_response(&failure);
+        };
+        let mut exchange = Exchange {
+            worker,
+            view: &view,
+            server,
+            connection,
+            seen: Seen::default(),
+        };
+        let response = exchange.fail(&server.gates, "", failure.into());
+        // Nothing of the head can be trusted: its line says no more than who sent it, and why it was refused.
+        let access = server
+            .logs
+            .as_ref()
+            .and_then(|logs| Access::begin(logs, &Request::new(Body::empty()), connection));
+        match access {
+            Some(access) => access.finish(response, &exchange.seen, &worker.counters),
+            None => response,
+        }
+    }
 }
 
 // === impl Exchange ===
@@ -145,7 +173,14 @@ impl<'a> Exchange<'a> {
             Routed::Answered(response) => return response,
             Routed::Onward(onward, request) => (onward, request),
         };
-        let answered = exchange(self.worker, onward.cluster, onward.target, request).await;
+        let answered = exchange(
+            self.worker,
+            onward.cluster,
+            onward.target,
+            request,
+            &onward.interim,
+        )
+        .await;
         let response = match answered.and_then(|answered| self.accept(answered, &mut onward)) {
             Ok(response) => response,
             Err(failed) => self.fail(&onward.cluster.gates, onward.cx.host_port(), failed),
@@ -222,8 +257,7 @@ impl<'a> Exchange<'a> {
         let wanted = Wanted::of(&cx.parts, !body.is_end_stream());
         let client_upgrade = wanted
             .as_ref()
-            .and_then(|_| cx.parts.extensions.remove::<OnUpgrade>());
-        let version = cx.parts.version;
+            .and_then(|_| OnUpgrade::of(&mut cx.parts.extensions));
         // Filters of the response phase may still ask for the request; most routes have none.
         let mut parts = if walk.has_deferred() {
             cx.parts.clone()
@@ -233,17 +267,15 @@ impl<'a> Exchange<'a> {
         parts.extensions.clear();
         let body = limit::within(body, self.server.body_timeout);
         let (body, upload) = upload::stoppable(body);
-        let body = interim::hold_for_continue(body, &parts.headers, &mut parts.extensions);
+        let (body, interim) = interim::begin(body, &parts, self.connection);
         outgoing::prepare(
             &mut parts,
-            &body,
             self.connection,
             client,
             cx.host.as_ref(),
             wanted.as_ref(),
         );
-        let mut request = Box::new(Request::from_parts(parts, body));
-        interim::pass_on(&mut request, self.connection, version);
+        let request = Box::new(Request::from_parts(parts, body));
         Routed::Onward(
             Box::new(Onward {
                 cx,
@@ -252,6 +284,7 @@ impl<'a> Exchange<'a> {
                 target,
                 wanted,
                 client_upgrade,
+                interim,
                 upload,
             }),
             request,
@@ -264,8 +297,10 @@ impl<'a> Exchange<'a> {
         self.seen.upstream = Some(upstream);
         outgoing::check_response(&mut response, onward.wanted.as_ref())?;
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-            let upstream = hyper::upgrade::on(&mut response);
-            let client = onward.client_upgrade.take().ok_or(Reason::BadResponse)?;
+            let upstream = response.body_mut().take_upgraded();
+            let (upstream, client) = upstream
+                .zip(onward.client_upgrade.take())
+                .ok_or(Reason::BadResponse)?;
             let open = self.worker.connections.tunnel();
             self.worker.tasks.spawn("tunnel", async move {
                 let _open = open;

@@ -26,7 +26,7 @@ struct Shared {
 }
 
 /// The request body of an [`Upload`]. When it is stopped it drops what it reads from, which is how the server
-/// side of hyper learns that it has to end the upload, and fails, which is how the client side does.
+/// side learns that it has to end the upload, and fails, which is how the client side does.
 struct Stoppable {
     body: Body,
     shared: Arc<Shared>,
@@ -34,7 +34,8 @@ struct Stoppable {
 
 /// Makes the body of a request one that can be stopped; `None` if there is nothing to stop.
 pub(crate) fn stoppable(body: Body) -> (Body, Option<Upload>) {
-    if body.is_end_stream() {
+    // Nobody waits for a body that is there already.
+    if body.is_whole() || body.is_end_stream() {
         return (body, None);
     }
     let shared = Arc::<Shared>::default();
@@ -141,10 +142,15 @@ mod tests {
 
     #[tokio::test]
     async fn an_upload_that_has_ended_costs_the_answer_nothing() {
-        let (body, upload) = stoppable(Body::full("all of it"));
+        let (body, upload) = stoppable(Body::new(Body::full("all of it")));
         assert_eq!(read_all(body).await.unwrap().0, b"all of it"[..]);
         let answer = upload.unwrap().end_with(Response::new(Body::full("answer")));
         assert_eq!(read_all(answer.into_body()).await.unwrap().0, b"answer"[..]);
+    }
+
+    #[test]
+    fn a_body_that_is_there_has_nothing_to_stop() {
+        assert!(stoppable(Body::full("all of it")).1.is_none());
     }
 
     #[test]

@@ -6,10 +6,12 @@ use std::hash::BuildHasher as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tokio::task::coop;
 use tokio::time::{self, Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
 use super::view::View;
+use crate::clock;
 use crate::http::sweep::{Connections, TICK};
 use crate::snapshot::Snapshot;
 use crate::stats::Counters;
@@ -71,8 +73,10 @@ impl Worker {
                 () = stop.cancelled() => return,
                 _ = ticks.tick() => {}
             }
+            clock::tick();
             self.connections.sweep();
-            self.pool.sweep(TICK);
+            // It looks at every idle connection, and must not be told after some that its turn is over.
+            coop::unconstrained(async { self.pool.sweep(TICK) }).await;
             // A name may have moved more than once since the last tick, so it is the pool that knows where
             // the names have led.
             let changes = names.iter().map(|name| name.generation()).sum();

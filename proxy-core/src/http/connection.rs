@@ -1,15 +1,25 @@
 //! What is known of one client connection, shared by its driver, its requests and the sweeper.
 
+use std::future::poll_fn;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 
+use futures_util::task::AtomicWaker;
 use http::HeaderValue;
-use tokio::sync::Notify;
+use http1_codec::server::{Command, Control, Phase};
+
+use crate::clock;
 
 /// How many bytes of interim responses may wait for a client. Further ones are dropped: they are hints, and an
 /// upstream can send them without end.
 const MAX_INTERIM: usize = 64 * 1024;
+
+/// Bits of the commands that a driver has not followed yet.
+const DRAIN: u8 = 1;
+const TIME_OUT: u8 = 2;
+const CLOSE: u8 = 4;
 
 /// The facts of a client connection that its requests use.
 #[derive(Clone, Debug)]
@@ -21,18 +31,21 @@ pub struct Connection {
     state: Arc<ConnState>,
 }
 
-/// Counters that the driver and the requests write and the sweeper reads; no clock is read for them.
+/// Counters that the driver and the requests write and the sweeper reads; no clock is read for them. All of them
+/// are on one thread: what is counted for each read is loaded and stored, which costs less than adding at once.
 #[derive(Debug, Default)]
 pub(crate) struct ConnState {
-    reads: AtomicU32,
+    read: AtomicU64,
     writes: AtomicU32,
     write_blocked: AtomicBool,
     served: AtomicU32,
     in_flight: AtomicU32,
-    reads_when_idle: AtomicU32,
+    read_when_idle: AtomicU64,
+    awaits_body: AtomicBool,
+    closing: AtomicBool,
     multiplexed: AtomicBool,
-    command: AtomicU8,
-    wake: Notify,
+    commands: AtomicU8,
+    wake: AtomicWaker,
     has_interim: AtomicBool,
     interim: Mutex<Vec<u8>>,
     offers: Offers,
@@ -53,23 +66,20 @@ pub(crate) struct Offer {
     period: u32,
 }
 
-/// What the driver of a connection is asked to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Command {
-    /// Finish what is in flight, then close.
-    Drain = 1,
-    /// Close now.
-    Close = 2,
-}
-
 /// One look at the counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Activity {
     pub(crate) in_flight: u32,
     pub(crate) served: u32,
+    /// Bytes that came.
+    pub(crate) read: u64,
     pub(crate) writes: u32,
     pub(crate) write_blocked: bool,
     pub(crate) head_started: bool,
+    /// The rest of a request's body is waited for.
+    pub(crate) awaits_body: bool,
+    /// The last answer is out.
+    pub(crate) closing: bool,
     pub(crate) multiplexed: bool,
     /// It was asked to drain.
     pub(crate) draining: bool,
@@ -124,19 +134,6 @@ impl Connection {
 // === impl ConnState ===
 
 impl ConnState {
-    /// Bytes arrived.
-    pub(crate) fn on_read(&self) {
-        self.reads.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Bytes were taken by the socket, or it would block.
-    pub(crate) fn on_write(&self, progress: bool) {
-        if progress {
-            self.writes.fetch_add(1, Ordering::Relaxed);
-        }
-        self.write_blocked.store(!progress, Ordering::Relaxed);
-    }
-
     /// The connection carries many streams at once.
     pub(crate) fn set_multiplexed(&self) {
         self.multiplexed.store(true, Ordering::Relaxed);
@@ -150,32 +147,52 @@ impl ConnState {
 
     pub(crate) fn activity(&self) -> Activity {
         let served = self.served.load(Ordering::Relaxed);
-        let reads = self.reads.load(Ordering::Relaxed);
+        let read = self.read.load(Ordering::Relaxed);
         Activity {
             in_flight: self.in_flight.load(Ordering::Relaxed),
             served,
+            read,
             writes: self.writes.load(Ordering::Relaxed),
             write_blocked: self.write_blocked.load(Ordering::Relaxed),
-            head_started: served == 0 || reads != self.reads_when_idle.load(Ordering::Relaxed),
+            head_started: served == 0 || read != self.read_when_idle.load(Ordering::Relaxed),
+            awaits_body: self.awaits_body.load(Ordering::Relaxed),
+            closing: self.closing.load(Ordering::Relaxed),
             multiplexed: self.multiplexed.load(Ordering::Relaxed),
-            draining: self.command.load(Ordering::Relaxed) == Command::Drain as u8,
+            draining: self.commands.load(Ordering::Relaxed) & DRAIN != 0,
         }
     }
 
-    /// Asks the driver to drain or close. The stronger of several commands wins.
+    /// Asks the driver to do something.
     pub(crate) fn command(&self, command: Command) {
-        self.command.fetch_max(command as u8, Ordering::Release);
-        self.wake.notify_one();
+        let bit = match command {
+            Command::Drain => DRAIN,
+            Command::TimeOut => TIME_OUT,
+            Command::Close => CLOSE,
+        };
+        self.commands.fetch_or(bit, Ordering::Release);
+        self.wake.wake();
     }
 
-    /// Waits until the driver has something to do: a command, or (`None`) interim bytes to write.
-    pub(crate) async fn woken(&self) -> Option<Command> {
-        self.wake.notified().await;
-        match self.command.load(Ordering::Acquire) {
-            0 => None,
-            1 => Some(Command::Drain),
-            _ => Some(Command::Close),
+    /// Waits until the driver is asked to do something.
+    pub(crate) async fn commanded(&self) -> Command {
+        poll_fn(|cx| match self.poll_command(cx) {
+            Some(command) => Poll::Ready(command),
+            None => Poll::Pending,
+        })
+        .await
+    }
+
+    /// Counts a request of a connection that has one at a time, or its end.
+    fn set_in_flight(&self, in_flight: bool) {
+        if self.in_flight.swap(u32::from(in_flight), Ordering::Relaxed) == 1 && !in_flight {
+            self.served();
         }
+    }
+
+    fn served(&self) {
+        self.served.fetch_add(1, Ordering::Relaxed);
+        self.read_when_idle
+            .store(self.read.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
     /// Notes that a response body has a piece for the client, who takes them stream by stream, until the
@@ -220,17 +237,58 @@ impl ConnState {
         interim.extend_from_slice(head);
         drop(interim);
         self.has_interim.store(true, Ordering::Release);
-        self.wake.notify_one();
+        self.wake.wake();
+    }
+}
+
+impl Control for ConnState {
+    fn on_read(&self, bytes: usize) {
+        let read = self.read.load(Ordering::Relaxed).wrapping_add(bytes as u64);
+        self.read.store(read, Ordering::Relaxed);
     }
 
-    /// Takes what [`ConnState::push_interim`] queued.
-    pub(crate) fn take_interim(&self) -> Option<Vec<u8>> {
+    fn on_write(&self, progress: bool) {
+        if progress {
+            let writes = self.writes.load(Ordering::Relaxed).wrapping_add(1);
+            self.writes.store(writes, Ordering::Relaxed);
+        }
+        self.write_blocked.store(!progress, Ordering::Relaxed);
+    }
+
+    fn on_phase(&self, phase: Phase) {
+        self.awaits_body.store(phase == Phase::Body, Ordering::Relaxed);
+        self.set_in_flight(matches!(phase, Phase::Request | Phase::Body));
+        if phase == Phase::Closing {
+            self.closing.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn poll_command(&self, cx: &mut Context<'_>) -> Option<Command> {
+        self.wake.register(cx.waker());
+        let commands = self.commands.load(Ordering::Acquire);
+        if commands & CLOSE != 0 {
+            Some(Command::Close)
+        } else if commands & TIME_OUT != 0 {
+            self.commands.fetch_and(!TIME_OUT, Ordering::AcqRel);
+            Some(Command::TimeOut)
+        } else if commands & DRAIN != 0 {
+            Some(Command::Drain)
+        } else {
+            None
+        }
+    }
+
+    fn take_interim(&self) -> Option<Vec<u8>> {
         if !self.has_interim.load(Ordering::Acquire) {
             return None;
         }
         self.has_interim.store(false, Ordering::Release);
         let bytes = std::mem::take(&mut *self.interim.lock().unwrap_or_else(PoisonError::into_inner));
         (!bytes.is_empty()).then_some(bytes)
+    }
+
+    fn date(&self) -> Option<HeaderValue> {
+        Some(clock::http_date())
     }
 }
 
@@ -267,12 +325,8 @@ impl InFlight {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        let state = &self.0;
-        state.served.fetch_add(1, Ordering::Relaxed);
-        state
-            .reads_when_idle
-            .store(state.reads.load(Ordering::Relaxed), Ordering::Relaxed);
-        state.in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.0.served();
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -295,10 +349,10 @@ mod tests {
             state.activity().head_started,
             "nothing served yet: the first head is awaited"
         );
-        state.on_read();
+        state.on_read(1);
         drop(state.begin());
         assert!(!state.activity().head_started);
-        state.on_read();
+        state.on_read(1);
         assert!(state.activity().head_started);
     }
 
@@ -308,15 +362,38 @@ mod tests {
         state.command(Command::Close);
         state.command(Command::Drain);
 
-        assert_eq!(state.woken().await, Some(Command::Close));
+        assert_eq!(state.commanded().await, Command::Close);
+        assert_eq!(state.commanded().await, Command::Close, "it stays");
     }
 
     #[tokio::test]
-    async fn interim_bytes_wake_the_driver_and_are_taken_once() {
+    async fn a_time_out_is_given_once() {
+        let state = ConnState::default();
+        state.command(Command::TimeOut);
+        state.command(Command::Drain);
+
+        assert_eq!(state.commanded().await, Command::TimeOut);
+        assert_eq!(state.commanded().await, Command::Drain);
+    }
+
+    #[test]
+    fn a_connection_of_one_request_at_a_time_counts_it() {
+        let state = ConnState::default();
+        state.on_phase(Phase::Request);
+        state.on_phase(Phase::Body);
+        assert_eq!(
+            (state.activity().in_flight, state.activity().awaits_body),
+            (1, true)
+        );
+        state.on_phase(Phase::Head);
+        assert_eq!((state.activity().in_flight, state.activity().served), (0, 1));
+    }
+
+    #[test]
+    fn interim_bytes_are_taken_once() {
         let state = ConnState::default();
         state.push_interim(b"HTTP/1.1 103 Early Hints\r\n\r\n");
 
-        assert_eq!(state.woken().await, None);
         assert!(state.take_interim().is_some());
         assert!(state.take_interim().is_none());
     }

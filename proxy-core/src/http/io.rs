@@ -1,12 +1,13 @@
-//! The byte stream under a client's HTTP connection: replays what was read ahead, counts activity for
-//! the sweeper, and slips interim (1xx) responses in front of the final one.
+//! The byte stream under a client's HTTP/2 connection: replays what was read ahead, and counts activity for the
+//! sweeper.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bytes::{Buf as _, Bytes};
+use bytes::Bytes;
+use http1_codec::server::Control as _;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::connection::ConnState;
@@ -16,7 +17,6 @@ use super::connection::ConnState;
 pub(crate) struct ServerIo<S> {
     stream: S,
     read_ahead: Bytes,
-    interim: Bytes,
     state: Arc<ConnState>,
 }
 
@@ -25,38 +25,12 @@ pub(crate) struct ServerIo<S> {
 impl<S> ServerIo<S> {
     /// Reads `read_ahead` first, then from `stream`.
     pub(crate) fn new(stream: S, read_ahead: Bytes, state: Arc<ConnState>) -> Self {
-        if !read_ahead.is_empty() {
-            state.on_read();
-        }
+        state.on_read(read_ahead.len());
         Self {
             stream,
             read_ahead,
-            interim: Bytes::new(),
             state,
         }
-    }
-}
-
-impl<S: AsyncWrite + Unpin> ServerIo<S> {
-    /// hyper flushes its own bytes before it calls `poll_flush`, and writes no part of a response before
-    /// its head is there: so interim bytes can only come between two whole responses.
-    fn poll_interim(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.interim.is_empty() {
-            match self.state.take_interim() {
-                Some(bytes) => self.interim = bytes.into(),
-                None => return Poll::Ready(Ok(())),
-            }
-        }
-        while !self.interim.is_empty() {
-            let result = Pin::new(&mut self.stream).poll_write(cx, &self.interim);
-            self.note_write(&result);
-            let written = ready!(result)?;
-            if written == 0 {
-                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
-            }
-            self.interim.advance(written);
-        }
-        Poll::Ready(Ok(()))
     }
 
     fn note_write<T>(&self, result: &Poll<io::Result<T>>) {
@@ -77,16 +51,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for ServerIo<S> {
         }
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
-        if buffer.filled().len() > before {
-            self.state.on_read();
-        }
+        self.state.on_read(buffer.filled().len() - before);
         Poll::Ready(Ok(()))
     }
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for ServerIo<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
-        ready!(self.poll_interim(cx))?;
         let result = Pin::new(&mut self.stream).poll_write(cx, data);
         self.note_write(&result);
         result
@@ -97,7 +68,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for ServerIo<S> {
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        ready!(self.poll_interim(cx))?;
         let result = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
         self.note_write(&result);
         result
@@ -108,7 +78,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for ServerIo<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.poll_interim(cx))?;
         let result = Pin::new(&mut self.stream).poll_flush(cx);
         if result.is_pending() {
             self.note_write(&result);
@@ -141,33 +110,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_does_not_take_an_interim_response_counts_as_stalled() {
+    async fn a_client_that_takes_nothing_counts_as_stalled() {
         let (near, _far) = tokio::io::duplex(2);
         let state = Arc::<ConnState>::default();
         let mut io = ServerIo::new(near, Bytes::new(), Arc::clone(&state));
-        state.push_interim(b"103;");
 
         tokio::select! {
             biased;
-            _ = io.flush() => unreachable!("there is no room"),
+            _ = io.write_all(b"103") => unreachable!("there is no room"),
             () = std::future::ready(()) => {}
         }
 
         assert!(state.activity().write_blocked);
-    }
-
-    #[tokio::test]
-    async fn an_interim_response_goes_out_before_the_final_one() {
-        let (near, mut far) = tokio::io::duplex(64);
-        let state = Arc::<ConnState>::default();
-        let mut io = ServerIo::new(near, Bytes::new(), Arc::clone(&state));
-        state.push_interim(b"103;");
-        io.write_all(b"200").await.unwrap();
-        drop(io);
-
-        let mut text = String::new();
-        far.read_to_string(&mut text).await.unwrap();
-
-        assert_eq!(text, "103;200");
     }
 }

@@ -1,6 +1,5 @@
 //! A time limit on a whole body, for those who configure one.
 
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -10,10 +9,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 
 use crate::body::{Body, BoxError};
-
-/// The body took longer than configured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TookTooLong;
+use crate::error::TookTooLong;
 
 struct Limited {
     body: Body,
@@ -53,14 +49,6 @@ impl HttpBody for Limited {
         self.body.size_hint()
     }
 }
-
-impl fmt::Display for TookTooLong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the body took longer than configured")
-    }
-}
-
-impl std::error::Error for TookTooLong {}
 
 #[cfg(test)]
 mod tests {

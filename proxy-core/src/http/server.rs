@@ -1,6 +1,6 @@
 //! Drives one client connection: HTTP/1.1 or HTTP/2 on any byte stream, one service for both.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -8,14 +8,17 @@ use std::task::{Context, Poll};
 use bytes::{Bytes, BytesMut};
 use http::{Request, Response};
 use http_body::{Body as HttpBody, Frame, SizeHint};
+use http1_codec::server::{Command, Control as _, RequestBody};
+use http1_codec::{HeadError, HeadLimits, Stream};
 use hyper::body::Incoming;
-use hyper::service::{HttpService, service_fn};
+use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tracing::debug;
 
-use super::connection::{Command, ConnState, Connection, InFlight, Offer};
+use super::connection::{ConnState, Connection, InFlight, Offer};
 use super::io::ServerIo;
+use super::target::MAX_TARGET;
 use crate::body::{Body, BoxError};
 use crate::tasks::StreamExecutor;
 
@@ -38,6 +41,8 @@ pub(crate) struct HttpSettings {
     pub(crate) max_head: u32,
     /// The most header fields of a request. Default 100.
     pub(crate) max_fields: usize,
+    /// Whether a line of an HTTP/1 head may end with a line feed alone. Default false.
+    pub(crate) bare_line_feeds: bool,
     /// The most streams at once on an HTTP/2 connection. Default 250.
     pub(crate) max_streams: u32,
 }
@@ -60,9 +65,18 @@ pub(crate) trait Service: Clone + Send + Sync + 'static {
         request: Request<Body>,
         connection: &Connection,
     ) -> impl Future<Output = Result<Response<Body>, Self::Abort>> + Send;
+
+    /// Answers a head of HTTP/1 that is no request.
+    fn refuse(&self, error: HeadError, connection: &Connection) -> Response<Body>;
 }
 
-/// A response body that keeps its request counted until the last byte is out.
+/// The requests of one connection.
+struct Requests<V> {
+    connection: Arc<Connection>,
+    service: V,
+}
+
+/// A response body of HTTP/2 that keeps its request counted until the last byte is out.
 struct CountedBody {
     body: Body,
     /// Whether the client is to take the next piece. While it is not, the upstream is awaited.
@@ -80,7 +94,19 @@ impl Default for HttpSettings {
             h2c: true,
             max_head: 64 * 1024,
             max_fields: 100,
+            bare_line_feeds: false,
             max_streams: 250,
+        }
+    }
+}
+
+impl HttpSettings {
+    fn head_limits(&self) -> HeadLimits {
+        HeadLimits {
+            size: self.max_head as usize,
+            fields: self.max_fields,
+            target: MAX_TARGET,
+            bare_line_feed: self.bare_line_feeds,
         }
     }
 }
@@ -95,13 +121,13 @@ pub(crate) async fn serve<S, V>(
     settings: HttpSettings,
     service: V,
 ) where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: Stream + 'static,
     V: Service,
 {
-    let (state, peer) = (Arc::clone(connection.state()), connection.peer());
+    let peer = connection.peer();
     let (protocol, read_ahead) = match known {
         Some(protocol) => (protocol, Bytes::new()),
-        None if settings.h2c => match unless_closed(&state, sniff(&mut stream)).await {
+        None if settings.h2c => match unless_closed(connection.state(), sniff(&mut stream)).await {
             Some(Ok(found)) => found,
             Some(Err(_)) | None => return,
         },
@@ -111,12 +137,38 @@ pub(crate) async fn serve<S, V>(
         debug!(%peer, "HTTP/1 is not among the protocols of this listener");
         return;
     }
+    let requests = Requests { connection, service };
+    match protocol {
+        Protocol::Http1 => {
+            let control = Arc::clone(requests.connection.state());
+            let limits = settings.head_limits();
+            if let Err(error) =
+                http1_codec::server::serve(stream, read_ahead, limits, control, requests).await
+            {
+                debug!(%peer, %error, "client connection ended");
+            }
+        }
+        // Boxed: many more connections are of HTTP/1.1 and would carry the room for it.
+        Protocol::Http2 => Box::pin(serve_http2(stream, read_ahead, settings, requests)).await,
+    }
+}
+
+async fn serve_http2<S, V>(stream: S, read_ahead: Bytes, settings: HttpSettings, requests: Requests<V>)
+where
+    S: Stream + 'static,
+    V: Service,
+{
+    let (state, peer) = (
+        Arc::clone(requests.connection.state()),
+        requests.connection.peer(),
+    );
+    state.set_multiplexed();
     let io = TokioIo::new(ServerIo::new(stream, read_ahead, Arc::clone(&state)));
-    let shared = Arc::new((connection, service));
+    let requests = Arc::new(requests);
     let service = service_fn(move |request: Request<Incoming>| {
-        let shared = Arc::clone(&shared);
+        let requests = Arc::clone(&requests);
         async move {
-            let (connection, service) = &*shared;
+            let Requests { connection, service } = &*requests;
             let in_flight = connection.state().begin();
             let response = service.call(request.map(Body::from), connection).await?;
             Ok::<_, V::Abort>(response.map(|body| CountedBody {
@@ -126,50 +178,6 @@ pub(crate) async fn serve<S, V>(
             }))
         }
     });
-    let result = match protocol {
-        Protocol::Http1 => serve_http1(io, &state, settings, service).await,
-        // Boxed: many more connections are of HTTP/1.1 and would carry the room for it.
-        Protocol::Http2 => Box::pin(serve_http2(io, &state, settings, service)).await,
-    };
-    if let Err(error) = result {
-        debug!(%peer, %error, "client connection ended");
-    }
-}
-
-async fn serve_http1<I, V>(io: I, state: &ConnState, settings: HttpSettings, service: V) -> hyper::Result<()>
-where
-    I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
-    V: HttpService<Incoming, ResBody = CountedBody>,
-    V::Error: Into<BoxError>,
-{
-    let connection = hyper::server::conn::http1::Builder::new()
-        .header_read_timeout(None)
-        .max_buf_size(settings.max_head as usize)
-        .max_headers(settings.max_fields)
-        .serve_connection(io, service)
-        .with_upgrades();
-    let mut connection = pin!(connection);
-    loop {
-        tokio::select! {
-            biased;
-            result = connection.as_mut() => return result,
-            command = state.woken() => match command {
-                None => {}
-                Some(Command::Drain) => connection.as_mut().graceful_shutdown(),
-                Some(Command::Close) => return Ok(()),
-            },
-        }
-    }
-}
-
-async fn serve_http2<I, V>(io: I, state: &ConnState, settings: HttpSettings, service: V) -> hyper::Result<()>
-where
-    I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
-    V: HttpService<Incoming, ResBody = CountedBody>,
-    V::Future: Send + 'static,
-    V::Error: Into<BoxError>,
-{
-    state.set_multiplexed();
     // A peer that vanished is found by TCP keepalive, one that says nothing by the sweeper: a PING of HTTP/2
     // would find neither sooner, and costs each frame a look at the clock.
     let connection = hyper::server::conn::http2::Builder::new(StreamExecutor)
@@ -179,16 +187,23 @@ where
         .max_send_buf_size(SEND_BUFFER)
         .serve_connection(io, service);
     let mut connection = pin!(connection);
-    loop {
-        tokio::select! {
-            biased;
-            result = connection.as_mut() => return result,
-            command = state.woken() => match command {
-                None => {}
-                Some(Command::Drain) => connection.as_mut().graceful_shutdown(),
-                Some(Command::Close) => return Ok(()),
-            },
+    let mut draining = false;
+    let result = poll_fn(|cx| {
+        if let Poll::Ready(result) = connection.as_mut().poll(cx) {
+            return Poll::Ready(result);
         }
+        match state.poll_command(cx) {
+            Some(Command::Drain) if !draining => {
+                draining = true;
+                connection.as_mut().graceful_shutdown();
+                connection.as_mut().poll(cx)
+            }
+            Some(Command::TimeOut | Command::Close) => Poll::Ready(Ok(())),
+            Some(Command::Drain) | None => Poll::Pending,
+        }
+    });
+    if let Err(error) = result.await {
+        debug!(%peer, %error, "client connection ended");
     }
 }
 
@@ -213,13 +228,25 @@ async fn sniff<S: AsyncRead + Unpin>(stream: &mut S) -> std::io::Result<(Protoco
 
 /// Runs `work` unless the connection is told to drain or close first.
 pub(crate) async fn unless_closed<T>(state: &ConnState, work: impl Future<Output = T>) -> Option<T> {
-    let mut work = pin!(work);
-    loop {
-        tokio::select! {
-            biased;
-            done = work.as_mut() => return Some(done),
-            command = state.woken() => if command.is_some() { return None },
-        }
+    tokio::select! {
+        biased;
+        done = work => Some(done),
+        _ = state.commanded() => None,
+    }
+}
+
+// === impl Requests ===
+
+impl<V: Service> http1_codec::server::Service for Requests<V> {
+    type Body = Body;
+    type Error = V::Abort;
+
+    async fn call(&self, request: Request<RequestBody>) -> Result<Response<Body>, V::Abort> {
+        self.service.call(request.map(Body::from), &self.connection).await
+    }
+
+    fn refuse(&self, error: HeadError) -> Response<Body> {
+        self.service.refuse(error, &self.connection)
     }
 }
 

@@ -4,14 +4,20 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::connection::{Activity, Command, ConnState};
+use http1_codec::server::Command;
+
+use super::connection::{Activity, ConnState};
 
 /// How often the sweeper looks; every limit is kept to within this.
 pub(crate) const TICK: Duration = Duration::from_secs(1);
 
-/// How long a connection without a request may stay open after it was asked to close: an HTTP/2 peer that
-/// says nothing would hold up a stop for the whole grace period.
+/// How long a connection without a request may stay open after it was asked to close, or after its last answer:
+/// a peer that says nothing would hold up a stop for the whole grace period.
 const DRAINED: Duration = Duration::from_secs(5);
+
+/// The bytes of a body that a client must send in each second, on the average of a period, while the proxy waits
+/// for them. Who sends a byte now and then holds a connection, and one to the upstream.
+pub(crate) const MIN_RATE: u64 = 1;
 
 /// How long a connection may keep the proxy waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +26,8 @@ pub(crate) struct ConnLimits {
     pub(crate) head: Duration,
     /// Between two requests. Default 5 minutes.
     pub(crate) idle: Duration,
+    /// In which the client must send [`MIN_RATE`] of a request's body, while it is waited for. Default 1 minute.
+    pub(crate) body: Duration,
     /// While the client takes no byte of a response. Default 1 minute.
     pub(crate) stalled_write: Duration,
 }
@@ -41,6 +49,7 @@ struct Entry {
     state: Arc<ConnState>,
     limits: ConnLimits,
     watch: Watch,
+    bodies: BodyWatch,
     offers: OfferWatch,
 }
 
@@ -58,6 +67,14 @@ struct Watch {
     ticks: u32,
 }
 
+/// Counts the ticks of a period in which a part of a request's body should come.
+#[derive(Clone, Copy, Debug, Default)]
+struct BodyWatch {
+    ticks: u32,
+    /// What had come when the period began.
+    read: u64,
+}
+
 /// Counts the ticks of a period in which each stream's client should take something.
 #[derive(Clone, Copy, Debug, Default)]
 struct OfferWatch {
@@ -71,6 +88,7 @@ impl Default for ConnLimits {
         Self {
             head: Duration::from_secs(60),
             idle: Duration::from_secs(300),
+            body: Duration::from_secs(60),
             stalled_write: Duration::from_secs(60),
         }
     }
@@ -90,6 +108,7 @@ impl Connections {
                 state,
                 limits,
                 watch: Watch::default(),
+                bodies: BodyWatch::default(),
                 offers: OfferWatch::default(),
             },
         );
@@ -131,9 +150,11 @@ impl Connections {
     /// One tick: ends the connections that kept the proxy waiting for too long.
     pub(crate) fn sweep(&self) {
         for entry in self.lock().entries.values_mut() {
-            let of_phase = entry.watch.tick(entry.state.activity(), &entry.limits);
+            let activity = entry.state.activity();
+            let of_phase = entry.watch.tick(activity, &entry.limits);
+            let of_body = entry.bodies.tick(activity, &entry.limits);
             let of_streams = entry.offers.tick(&entry.state, &entry.limits);
-            if let Some(command) = of_phase.max(of_streams) {
+            if let Some(command) = of_phase.max(of_body).max(of_streams) {
                 entry.state.command(command);
             }
         }
@@ -157,7 +178,9 @@ impl Drop for Registration {
 impl Watch {
     fn tick(&mut self, now: Activity, limits: &ConnLimits) -> Option<Command> {
         // Reads do not count as progress of a head, so a client that drips bytes gains no time.
-        let same_phase = if now.in_flight > 0 {
+        let same_phase = if now.closing {
+            self.last.closing
+        } else if now.in_flight > 0 {
             now.write_blocked && self.last.write_blocked && now.writes == self.last.writes
         } else {
             self.last.in_flight == 0
@@ -171,14 +194,16 @@ impl Watch {
             0
         };
         self.last = now;
-        let (limit, command) = if now.in_flight > 0 {
+        let (limit, command) = if now.closing {
+            (DRAINED, Command::Close)
+        } else if now.in_flight > 0 {
             (limits.stalled_write, Command::Close)
         } else if now.draining {
             (DRAINED, Command::Close)
         } else if now.served > 0 && (now.multiplexed || !now.head_started) {
             (limits.idle, Command::Drain)
         } else {
-            (limits.head, Command::Close)
+            (limits.head, Command::TimeOut)
         };
         let over = |limit: Duration| !limit.is_zero() && TICK.saturating_mul(self.ticks) >= limit;
         if !same_phase || !over(limit) {
@@ -189,6 +214,26 @@ impl Watch {
         } else {
             Some(command)
         }
+    }
+}
+
+// === impl BodyWatch ===
+
+impl BodyWatch {
+    fn tick(&mut self, now: Activity, limits: &ConnLimits) -> Option<Command> {
+        if !now.awaits_body || limits.body.is_zero() {
+            // The client is not to blame for this second.
+            (self.ticks, self.read) = (0, now.read);
+            return None;
+        }
+        self.ticks = self.ticks.saturating_add(1);
+        if TICK.saturating_mul(self.ticks) < limits.body {
+            return None;
+        }
+        let came = now.read.wrapping_sub(self.read);
+        let wanted = limits.body.as_secs().max(1).saturating_mul(MIN_RATE);
+        (self.ticks, self.read) = (0, now.read);
+        (came < wanted).then_some(Command::TimeOut)
     }
 }
 
@@ -228,7 +273,42 @@ mod tests {
             head_started: true,
             ..Activity::default()
         };
-        assert_eq!(ticks_until(100, silent), Some((61, Command::Close)));
+        assert_eq!(ticks_until(100, silent), Some((61, Command::TimeOut)));
+    }
+
+    /// After how many ticks a body of which `rate` bytes come in each second is given up.
+    fn body_ticks(rate: u64, awaits_body: impl Fn(u64) -> bool) -> Option<u64> {
+        let mut watch = BodyWatch::default();
+        (1..=1000).find(|second| {
+            let activity = Activity {
+                in_flight: 1,
+                awaits_body: awaits_body(*second),
+                read: second * rate,
+                ..Activity::default()
+            };
+            watch.tick(activity, &ConnLimits::default()) == Some(Command::TimeOut)
+        })
+    }
+
+    #[test]
+    fn a_body_of_which_too_little_comes_is_given_up() {
+        assert_eq!(body_ticks(0, |_| true), Some(60));
+        assert_eq!(body_ticks(1, |_| true), None);
+    }
+
+    #[test]
+    fn a_client_is_not_blamed_while_the_upstream_does_not_read() {
+        assert_eq!(body_ticks(0, |second| second % 50 != 0), None);
+    }
+
+    #[test]
+    fn a_client_that_does_not_close_after_the_last_answer_is_closed() {
+        let closing = Activity {
+            served: 1,
+            closing: true,
+            ..Activity::default()
+        };
+        assert_eq!(ticks_until(100, closing), Some((6, Command::Close)));
     }
 
     #[test]
@@ -262,8 +342,9 @@ mod tests {
         let mut commands = Vec::new();
         for tick in 1..=180 {
             connections.sweep();
-            if let Some(Some(command)) = state.woken().now_or_never() {
-                commands.push((tick, command));
+            let command = state.commanded().now_or_never();
+            if command != commands.last().map(|(_, last)| *last) {
+                commands.extend(command.map(|command| (tick, command)));
             }
         }
         assert_eq!(commands, [(120, Command::Drain), (180, Command::Close)]);

@@ -15,7 +15,7 @@ use http::{Method, StatusCode, Uri, Version};
 use super::forwarded;
 
 /// The longest request target in bytes; a longer one gets 414.
-const MAX_TARGET: usize = 8 * 1024;
+pub(crate) const MAX_TARGET: usize = 8 * 1024;
 
 /// Why a request is refused before it is routed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
-use http::{Method, Version};
-use hyper::upgrade::OnUpgrade;
+use http::{Extensions, Method, Version};
+use http1_codec::Stream;
 use hyper_util::rt::TokioIo;
 use tracing::debug;
 
@@ -62,17 +62,41 @@ impl Wanted {
     }
 }
 
+/// A client's connection, once its 101 is written.
+pub(crate) enum OnUpgrade {
+    /// Of this proxy's own server.
+    Own(http1_codec::server::OnUpgrade),
+    /// Of a server on hyper that the proxy is mounted in.
+    Hyper(hyper::upgrade::OnUpgrade),
+}
+
+// === impl OnUpgrade ===
+
+impl OnUpgrade {
+    /// What the server of the request has put beside it, if its connection can be upgraded.
+    pub(crate) fn of(extensions: &mut Extensions) -> Option<Self> {
+        let own = extensions.remove().map(Self::Own);
+        own.or_else(|| extensions.remove().map(Self::Hyper))
+    }
+
+    async fn connection(self) -> Option<Box<dyn Stream>> {
+        match self {
+            Self::Own(own) => own.await.map(|connection| Box::new(connection) as _),
+            Self::Hyper(hyper) => hyper
+                .await
+                .ok()
+                .map(|connection| Box::new(TokioIo::new(connection)) as _),
+        }
+    }
+}
+
 /// Copies bytes both ways until both directions have ended or one side broke. What either side sent right
 /// behind the handshake comes first.
-pub(crate) async fn tunnel(client: OnUpgrade, upstream: OnUpgrade) {
-    let (client, upstream) = match tokio::try_join!(client, upstream) {
-        Ok(both) => both,
-        Err(error) => {
-            debug!(%error, "upgrade failed");
-            return;
-        }
+pub(crate) async fn tunnel(client: OnUpgrade, mut upstream: impl Stream) {
+    let Some(mut client) = client.connection().await else {
+        debug!("the client left before its connection was upgraded");
+        return;
     };
-    let (mut client, mut upstream) = (TokioIo::new(client), TokioIo::new(upstream));
     match tokio::io::copy_bidirectional(&mut client, &mut upstream).await {
         Ok((from_client, from_upstream)) => debug!(from_client, from_upstream, "tunnel ended"),
         Err(error) => debug!(%error, "tunnel broke"),

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http1_codec::server::Command;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time;
 use tokio_rustls::TlsAcceptor;
@@ -13,7 +14,7 @@ use tracing::{debug, warn};
 
 use super::Listener;
 use crate::forward::worker::Worker;
-use crate::http::connection::{Command, Connection};
+use crate::http::connection::Connection;
 use crate::http::server::{self, HttpSettings, Protocol, Service};
 
 /// The longest wait after a failed accept, such as one for want of file descriptors.

@@ -1,29 +1,27 @@
 //! One connection to an upstream that can take a request.
 
-use std::io::{self, IoSlice};
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::task::{Context, Poll, ready};
 
 use http::{Request, Response};
-use hyper::body::Incoming;
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
-use tracing::debug;
+use http1_codec::HeadLimits;
+use http1_codec::client::{Answer, Cause, Connection, Keep, SendError};
 
+use super::connect::Io;
 use super::http2::{Http2, Place};
 use super::pool::{Pool, PoolLimits};
-use crate::body::{Body, OnEnd};
+use crate::body::{Body, BoxError};
 use crate::error::{Failure, Reason};
+use crate::request::may_repeat;
 use crate::tasks::Tasks;
 
-/// The most bytes of an HTTP/1.1 connection that are read ahead: the limit of an answer's head, and what each
-/// client that takes nothing can make the proxy hold.
-const READ_BUFFER: usize = 64 * 1024;
+/// What an answer's head may be.
+const HEAD_LIMITS: HeadLimits = HeadLimits {
+    size: 64 * 1024,
+    fields: 256,
+    target: 0,
+    bare_line_feed: false,
+};
 
 /// Which HTTP an upstream speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -37,42 +35,35 @@ pub(crate) enum Protocol {
 /// A connection that can take one request now.
 #[derive(Debug)]
 pub(crate) enum Channel {
-    Http1(Http1),
+    Http1(Connection<Io>, SocketAddr),
     Http2(Place),
-}
-
-/// An HTTP/1.1 connection between two requests.
-#[derive(Debug)]
-pub(crate) struct Http1 {
-    sender: http1::SendRequest<Body>,
-    reads: Arc<AtomicU32>,
-    address: SocketAddr,
-    reused: bool,
 }
 
 /// A request that got no answer.
 #[derive(Debug)]
 pub(crate) struct SendFailure {
-    /// The request, if no byte of it was sent.
-    pub(crate) unsent: Option<Box<Request<Body>>>,
-    /// The connection had served before and gave no byte back, or is of HTTP/2 and ended: the upstream had
-    /// most likely closed it without looking at the request.
-    pub(crate) was_stale: bool,
+    pub(crate) fate: Fate,
     pub(crate) failure: Failure,
 }
 
-/// Counts reads, so that a failed request knows whether any byte of an answer came.
+/// What can become of a request that got no answer.
 #[derive(Debug)]
-struct CountedIo {
-    stream: TcpStream,
-    reads: Arc<AtomicU32>,
+pub(crate) enum Fate {
+    /// No byte of it was sent: it may go anywhere.
+    Unsent(Box<Request<Body>>),
+    /// The upstream had most likely closed the connection without looking at the request, and a second one does
+    /// no harm: it may go over a new connection.
+    Repeatable(Box<Request<Body>>),
+    /// It may have reached an application.
+    Sent,
 }
 
-/// Gives an HTTP/1.1 connection back to its pool once the response was read to its end.
-struct GiveBack {
-    channel: Http1,
+/// Gives an HTTP/1.1 connection back to its pool.
+#[derive(Debug)]
+pub(crate) struct GiveBack {
     pool: Arc<Pool>,
     limits: PoolLimits,
+    address: SocketAddr,
 }
 
 // === impl Channel ===
@@ -80,38 +71,16 @@ struct GiveBack {
 impl Channel {
     /// Begins HTTP on a new connection, which other requests to `address` find in `pool` if it can serve them.
     pub(crate) async fn open(
-        stream: TcpStream,
+        stream: Io,
         address: SocketAddr,
         protocol: Protocol,
         tasks: &Tasks,
         pool: Option<(&Arc<Pool>, PoolLimits)>,
     ) -> Result<Self, Failure> {
         match protocol {
-            Protocol::Http1 => {
-                let reads = Arc::<AtomicU32>::default();
-                let io = TokioIo::new(CountedIo {
-                    stream,
-                    reads: Arc::clone(&reads),
-                });
-                let (sender, connection) = http1::Builder::new()
-                    .max_buf_size(READ_BUFFER)
-                    .handshake(io)
-                    .await
-                    .map_err(failure)?;
-                tasks.spawn("upstream", async move {
-                    if let Err(error) = connection.with_upgrades().await {
-                        debug!(%address, %error, "upstream connection ended");
-                    }
-                });
-                Ok(Self::Http1(Http1 {
-                    sender,
-                    reads,
-                    address,
-                    reused: false,
-                }))
-            }
+            Protocol::Http1 => Ok(Self::Http1(Connection::new(stream), address)),
             Protocol::H2c => {
-                let (opened, place) = Http2::open(stream, tasks).await.map_err(failure)?;
+                let (opened, place) = Http2::open(stream, tasks).await?;
                 if let Some((pool, limits)) = pool {
                     pool.share(address, opened, limits);
                 }
@@ -120,144 +89,80 @@ impl Channel {
         }
     }
 
-    /// Sends a request and waits for the head of its answer. An HTTP/1.1 connection goes back to `pool`
-    /// when the body of the answer was read to its end; without one it is closed then.
+    /// Sends a request and waits for the head of its answer. An HTTP/1.1 connection goes back to `pool` once both
+    /// messages are complete; without one it is closed then. `on_interim` is given interim answers.
     pub(crate) async fn send(
         self,
         request: Box<Request<Body>>,
         pool: Option<(&Arc<Pool>, PoolLimits)>,
+        on_interim: impl FnMut(&Response<()>),
     ) -> Result<Response<Body>, SendFailure> {
         match self {
-            Self::Http1(channel) => channel.send(request, pool).await,
+            Self::Http1(connection, address) => {
+                let keep = pool.map(|(pool, limits)| GiveBack {
+                    pool: Arc::clone(pool),
+                    limits,
+                    address,
+                });
+                let may_repeat = may_repeat(&request);
+                let answer = connection.send(request, &HEAD_LIMITS, keep, on_interim).await;
+                answer
+                    .map(response)
+                    .map_err(|error| SendFailure::of(error, may_repeat))
+            }
             Self::Http2(place) => place.send(request).await,
         }
     }
 }
 
-// === impl Http1 ===
-
-impl Http1 {
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    pub(crate) fn is_ready(&self) -> bool {
-        self.sender.is_ready()
-    }
-
-    pub(crate) fn is_closed(&self) -> bool {
-        self.sender.is_closed()
-    }
-
-    async fn send(
-        mut self,
-        request: Box<Request<Body>>,
-        pool: Option<(&Arc<Pool>, PoolLimits)>,
-    ) -> Result<Response<Body>, SendFailure> {
-        let reads = self.reads.load(Ordering::Relaxed);
-        match self.sender.try_send_request(*request).await {
-            Ok(response) => Ok(self.watch(response, pool)),
-            Err(error) => {
-                let silent = self.reads.load(Ordering::Relaxed) == reads;
-                Err(SendFailure::new(error, self.reused && silent))
-            }
-        }
-    }
-
-    fn watch(
-        mut self,
-        response: Response<Incoming>,
-        pool: Option<(&Arc<Pool>, PoolLimits)>,
-    ) -> Response<Body> {
-        let Some((pool, limits)) =
-            pool.filter(|_| response.status() != http::StatusCode::SWITCHING_PROTOCOLS)
-        else {
-            return response.map(Body::from);
-        };
-        self.reused = true;
-        let give_back = GiveBack {
-            channel: self,
-            pool: Arc::clone(pool),
-            limits,
-        };
-        response.map(|body| Body::from(body).on_end(Box::new(give_back)))
-    }
+fn response(answer: Response<Answer<Io, Body, Option<GiveBack>>>) -> Response<Body> {
+    answer.map(|answer| match answer {
+        Answer::Whole(data) => Body::full(data),
+        Answer::Streaming(body) => body.into(),
+        Answer::Upgraded(connection) => Body::upgraded(connection),
+    })
 }
 
 // === impl GiveBack ===
 
-impl OnEnd for GiveBack {
-    fn end(self: Box<Self>, complete: bool) {
-        // After a part of a body the connection would still carry the rest of it.
-        if complete {
-            self.pool.give_back(self.channel, self.limits);
-        }
+impl Keep<Io> for GiveBack {
+    fn keep(self, connection: Connection<Io>) {
+        self.pool.give_back(connection, self.address, self.limits);
     }
 }
 
 // === impl SendFailure ===
 
 impl SendFailure {
-    pub(super) fn new(mut error: hyper::client::conn::TrySendError<Request<Body>>, was_stale: bool) -> Self {
+    fn of(error: SendError<Body, BoxError>, may_repeat: bool) -> Self {
+        let SendError {
+            cause,
+            wrote,
+            received,
+            reused,
+            request,
+        } = error;
+        let broke = matches!(cause, Cause::Io(_) | Cause::Closed);
+        let fate = if broke && !wrote {
+            Fate::Unsent(request)
+        } else if broke && reused && !received && may_repeat {
+            Fate::Repeatable(request)
+        } else {
+            Fate::Sent
+        };
         Self {
-            unsent: error.take_message().map(Box::new),
-            was_stale,
-            failure: failure(error.into_error()),
+            fate,
+            failure: failure(cause),
         }
     }
 }
 
-fn failure(error: hyper::Error) -> Failure {
-    let reason = if error.is_user() {
-        // The only part of a request that can fail on our side is the body that the client sends.
-        Reason::ClientBody
-    } else if error.is_parse() {
-        Reason::BadResponse
-    } else {
-        Reason::Closed
-    };
-    Failure::from(reason).with_source(error)
-}
-
-// === impl CountedIo ===
-
-impl AsyncRead for CountedIo {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
-        if buffer.filled().len() > before {
-            self.reads.fetch_add(1, Ordering::Relaxed);
-        }
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncWrite for CountedIo {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, data)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+fn failure(cause: Cause<BoxError>) -> Failure {
+    match cause {
+        Cause::Io(error) => Failure::from(Reason::Closed).with_source(error),
+        Cause::Closed => Reason::Closed.into(),
+        Cause::Head(error) => Failure::from(Reason::BadResponse).with_source(error),
+        Cause::Body(error) => Failure::of_body(error),
+        Cause::Length => Reason::ClientBody.into(),
     }
 }

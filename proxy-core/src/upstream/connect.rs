@@ -17,6 +17,9 @@ use crate::keepalive::keepalive;
 /// How long one address may take before the next one is tried beside it (RFC 8305, section 5).
 const STAGGER: Duration = Duration::from_millis(300);
 
+/// The byte stream of a connection to an upstream.
+pub(crate) type Io = Box<dyn http1_codec::Stream>;
+
 type Attempt = Pin<Box<dyn Future<Output = (SocketAddr, io::Result<TcpStream>)> + Send>>;
 
 /// Connects to the first of `addresses` that answers. The next one is tried when one fails, or beside it
@@ -24,9 +27,9 @@ type Attempt = Pin<Box<dyn Future<Output = (SocketAddr, io::Result<TcpStream>)> 
 pub(crate) async fn connect(
     addresses: impl Iterator<Item = SocketAddr> + Send,
     timeout: Duration,
-) -> Result<(SocketAddr, TcpStream), Failure> {
+) -> Result<(SocketAddr, Io), Failure> {
     match time::timeout(timeout, race(addresses)).await {
-        Ok(Ok(connected)) => Ok(connected),
+        Ok(Ok((address, stream))) => Ok((address, Box::new(stream))),
         Ok(Err(error)) => Err(failure(error)),
         Err(_) => Err(Reason::TimedOut.into()),
     }

@@ -15,8 +15,10 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tracing::debug;
 
-use super::channel::SendFailure;
+use super::channel::{Fate, SendFailure};
 use crate::body::{Body, OnEnd};
+use crate::error::{Failure, Reason};
+use crate::request::may_repeat;
 use crate::tasks::{StreamExecutor, Tasks};
 
 /// A dead upstream is found by a PING that stays unanswered for this long.
@@ -60,7 +62,7 @@ struct OpenStream(Arc<Streams>);
 
 impl Http2 {
     /// Begins HTTP/2 on a new connection and takes the first place on it.
-    pub(crate) async fn open<I>(io: I, tasks: &Tasks) -> hyper::Result<(Self, Place)>
+    pub(crate) async fn open<I>(io: I, tasks: &Tasks) -> Result<(Self, Place), Failure>
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -72,7 +74,7 @@ impl Http2 {
             .initial_connection_window_size(CONNECTION_WINDOW)
             .keep_alive_interval(PING_INTERVAL)
             .keep_alive_timeout(PING_TIMEOUT);
-        let (sender, connection) = builder.handshake(TokioIo::new(io)).await?;
+        let (sender, connection) = builder.handshake(TokioIo::new(io)).await.map_err(failure)?;
         let streams = Arc::new(Streams {
             open: AtomicUsize::new(0),
             most: AtomicUsize::new(MOST_STREAMS),
@@ -134,15 +136,44 @@ impl Place {
         mut self,
         mut request: Box<Request<Body>>,
     ) -> Result<Response<Body>, SendFailure> {
+        let copy = (self.shared && may_repeat(&request)).then(|| head_of(&request));
         set_authority(&mut request);
-        match self.sender.try_send_request(*request).await {
-            Ok(response) => Ok(response.map(|body| Body::from(body).on_end(Box::new(self.stream)))),
-            Err(error) => {
-                let was_stale = self.shared && is_unanswered(error.error());
-                Err(SendFailure::new(error, was_stale))
-            }
-        }
+        let mut error = match self.sender.try_send_request(*request).await {
+            Ok(response) => return Ok(response.map(|body| Body::from(body).on_end(Box::new(self.stream)))),
+            Err(error) => error,
+        };
+        let fate = match (error.take_message(), copy) {
+            (Some(unsent), _) => Fate::Unsent(Box::new(unsent)),
+            (None, Some(copy)) if is_unanswered(error.error()) => Fate::Repeatable(copy),
+            (None, _) => Fate::Sent,
+        };
+        Err(SendFailure {
+            fate,
+            failure: failure(error.into_error()),
+        })
     }
+}
+
+/// A request with the same head and no body.
+fn head_of(request: &Request<Body>) -> Box<Request<Body>> {
+    let mut copy = Request::new(Body::empty());
+    *copy.method_mut() = request.method().clone();
+    *copy.uri_mut() = request.uri().clone();
+    *copy.version_mut() = request.version();
+    *copy.headers_mut() = request.headers().clone();
+    Box::new(copy)
+}
+
+fn failure(error: hyper::Error) -> Failure {
+    if error.is_user() {
+        return Failure::of_body(error.into());
+    }
+    let reason = if error.is_parse() {
+        Reason::BadResponse
+    } else {
+        Reason::Closed
+    };
+    Failure::from(reason).with_source(error)
 }
 
 /// Whether the connection ended under the request, or the upstream says that it did not look at it (RFC 9113,
@@ -296,7 +327,8 @@ mod tests {
                 drop(server);
             };
             let (result, ()) = tokio::join!(place.send(get()), ends);
-            assert_eq!(result.unwrap_err().was_stale, shared);
+            let repeatable = matches!(result.unwrap_err().fate, Fate::Repeatable(_));
+            assert_eq!(repeatable, shared);
         }
     }
 
@@ -316,7 +348,8 @@ mod tests {
                 result = connection.take().unwrap().send(get()) => result,
                 () = resets => unreachable!("no other request comes"),
             };
-            assert_eq!(result.unwrap_err().was_stale, stale, "{reason}");
+            let repeatable = matches!(result.unwrap_err().fate, Fate::Repeatable(_));
+            assert_eq!(repeatable, stale, "{reason}");
         }
     }
 }

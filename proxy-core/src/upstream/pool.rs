@@ -5,7 +5,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::channel::{Channel, Http1, Protocol};
+use http1_codec::client::Connection;
+
+use super::channel::{Channel, Protocol};
+use super::connect::Io;
 use super::http2::Http2;
 
 /// Limits of a pool.
@@ -34,7 +37,7 @@ struct Idle {
 
 #[derive(Debug)]
 struct Waiting {
-    channel: Http1,
+    connection: Connection<Io>,
     age: Duration,
     limit: Duration,
 }
@@ -71,7 +74,10 @@ impl Pool {
     pub(crate) fn take(&self, address: SocketAddr, protocol: Protocol) -> Option<Channel> {
         let mut idle = self.lock();
         match protocol {
-            Protocol::Http1 => take_ready(idle.http1.get_mut(&address)?).map(Channel::Http1),
+            Protocol::Http1 => {
+                let connection = take_quiet(idle.http1.get_mut(&address)?)?;
+                Some(Channel::Http1(connection, address))
+            }
             Protocol::H2c => {
                 let shared = idle.http2.get(&address)?;
                 // The oldest first, so that those beyond need fall idle.
@@ -97,15 +103,12 @@ impl Pool {
     }
 
     /// Keeps an HTTP/1.1 connection whose exchange is complete.
-    pub(crate) fn give_back(&self, channel: Http1, limits: PoolLimits) {
-        if channel.is_closed() {
-            return;
-        }
+    pub(crate) fn give_back(&self, connection: Connection<Io>, address: SocketAddr, limits: PoolLimits) {
         let mut idle = self.lock();
-        let waiting = idle.http1.entry(channel.address()).or_default();
+        let waiting = idle.http1.entry(address).or_default();
         if waiting.len() < limits.per_address {
             waiting.push(Waiting {
-                channel,
+                connection,
                 age: Duration::ZERO,
                 limit: limits.idle,
             });
@@ -118,7 +121,7 @@ impl Pool {
         idle.http1.retain(|_, waiting| {
             waiting.retain_mut(|entry| {
                 entry.age += passed;
-                !entry.channel.is_closed() && entry.age < entry.limit
+                entry.age < entry.limit && entry.connection.is_quiet()
             });
             !waiting.is_empty()
         });
@@ -163,20 +166,15 @@ impl Pool {
     }
 }
 
-/// The youngest connection that is ready. Closed ones are dropped on the way; one whose task has not yet
-/// seen the end of its last exchange is left for later.
-fn take_ready(waiting: &mut Vec<Waiting>) -> Option<Http1> {
-    let mut index = waiting.len();
-    while index > 0 {
-        index -= 1;
-        let channel = &waiting.get(index)?.channel;
-        if channel.is_closed() {
-            waiting.remove(index);
-        } else if channel.is_ready() {
-            return Some(waiting.remove(index).channel);
+/// The youngest connection on which nothing has happened. Those that the upstream has closed, or on which it sent
+/// what nobody asked for, are dropped on the way.
+fn take_quiet(waiting: &mut Vec<Waiting>) -> Option<Connection<Io>> {
+    loop {
+        let mut youngest = waiting.pop()?.connection;
+        if youngest.is_quiet() {
+            return Some(youngest);
         }
     }
-    None
 }
 
 #[cfg(test)]
@@ -215,7 +213,7 @@ mod tests {
             let stream = TcpStream::connect(self.address).await.unwrap();
             let (mut upstream, _) = self.listener.accept().await.unwrap();
             let tasks = Tasks::default();
-            let channel = Channel::open(stream, self.address, Protocol::Http1, &tasks, None)
+            let channel = Channel::open(Box::new(stream), self.address, Protocol::Http1, &tasks, None)
                 .await
                 .unwrap();
             let answer = async {
@@ -227,7 +225,7 @@ mod tests {
             };
             let request = Box::new(Request::get("/").header("host", "a").body(Body::empty()).unwrap());
             let (response, ()) = tokio::join!(
-                channel.send(request, Some((&self.pool, PoolLimits::default()))),
+                channel.send(request, Some((&self.pool, PoolLimits::default())), |_| {}),
                 answer
             );
             assert_eq!(read_all(response.unwrap().into_body()).await.unwrap().0, b"ok");
