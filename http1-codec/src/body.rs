@@ -61,6 +61,7 @@ enum State {
     DataLf,
     Trailers,
     Done,
+    Failed(BodyError),
 }
 
 const SIZE: State = State::Size { size: 0, digits: 0 };
@@ -109,10 +110,17 @@ impl BodyReader {
     ///
     /// # Errors
     ///
-    /// What is wrong with the framing. Nothing tells where the body ends then.
+    /// What is wrong with the framing. Nothing tells where the body ends then, so that this is all that is said
+    /// from then on.
     pub fn next(&mut self, buffer: &mut BytesMut) -> Result<Piece, BodyError> {
+        self.step(buffer)
+            .inspect_err(|error| self.state = State::Failed(*error))
+    }
+
+    fn step(&mut self, buffer: &mut BytesMut) -> Result<Piece, BodyError> {
         loop {
             match self.state {
+                State::Failed(error) => return Err(error),
                 State::Done => return Ok(Piece::End),
                 State::Trailers => return self.trailers(buffer),
                 _ if buffer.is_empty() => return Ok(Piece::More),
@@ -154,6 +162,7 @@ impl BodyReader {
                 self.state = State::Done;
                 Ok(())
             }
+            State::Failed(error) => Err(error),
             _ => Err(BodyError::Cut),
         }
     }
@@ -219,9 +228,9 @@ impl BodyReader {
             match buffer.get(at + 1..).unwrap_or_default() {
                 [b'\r', b'\n', ..] if at + 3 > MAX_TRAILERS => return Err(BodyError::TrailersTooLarge),
                 [b'\r', b'\n', ..] => {
-                    let section = buffer.split_to(at + 3).freeze();
+                    let trailers = trailer_fields(&buffer.split_to(at + 3).freeze())?;
                     self.state = State::Done;
-                    return trailer_fields(&section).map(Piece::Trailers);
+                    return Ok(Piece::Trailers(trailers));
                 }
                 [] | [b'\r'] => break,
                 _ => self.searched = at + 1,
@@ -328,6 +337,19 @@ mod tests {
             "5,5\r\n",
         ] {
             assert!(chunked(text).is_err(), "{text:?}: {:?}", chunked(text));
+        }
+    }
+
+    #[test]
+    fn a_malformed_body_stays_malformed() {
+        for text in ["g0\r\n\r\n", "0\r\nX y\r\n\r\n"] {
+            let mut reader = BodyReader::new(Framing::Chunked);
+            let mut buffer = BytesMut::from(text);
+            let error = reader.next(&mut buffer).unwrap_err();
+            buffer.extend_from_slice(b"0\r\n\r\n");
+            assert_eq!(reader.next(&mut buffer).unwrap_err(), error);
+            assert_eq!(reader.end(), Err(error));
+            assert!(!reader.is_complete());
         }
     }
 
