@@ -47,9 +47,12 @@ impl Outbox {
         self.large.is_empty() && self.after.is_empty() && self.before.len() < ENOUGH
     }
 
-    /// Where heads are written to. Only with room.
+    /// Where heads are written to. Only with nothing behind it.
     pub(crate) fn text(&mut self) -> &mut Vec<u8> {
-        debug_assert!(self.has_room(), "bytes would be out of order");
+        debug_assert!(
+            self.large.is_empty() && self.after.is_empty(),
+            "bytes would be out of order"
+        );
         if self.before.capacity() == 0 {
             self.before = buffers::to_write();
         }
@@ -143,5 +146,24 @@ impl Outbox {
     fn give_back(&mut self) {
         self.written = 0;
         buffers::written(std::mem::take(&mut self.before));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_fill_it_to_its_brim() {
+        for size in [1, 1000, COPIED, COPIED + 1] {
+            let (mut outbox, mut chunks) = (Outbox::default(), 0);
+            while outbox.has_room() {
+                outbox.data(vec![b'x'; size].into(), Wrapping::Chunks, false);
+                chunks += 1;
+            }
+            let framing = format!("{size:x}\r\n\r\n").len();
+            let waits = outbox.before.len() + outbox.large.len() + outbox.after.len();
+            assert_eq!(waits, chunks * (size + framing), "{size}");
+        }
     }
 }
