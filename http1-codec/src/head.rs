@@ -67,6 +67,9 @@ pub struct HeadReader {
 /// Empty lines that may precede a head (RFC 9112, section 2.2).
 const EMPTY_LINES: u8 = 2;
 
+/// The most bytes of a first line beside its target: a method and a version.
+const BESIDE_TARGET: usize = 128;
+
 type Fields<'h> = [MaybeUninit<httparse::Header<'h>>; MAX_FIELDS];
 
 // === impl HeadLimits ===
@@ -211,7 +214,9 @@ fn request(head: &Bytes, limits: &HeadLimits) -> Result<RequestHead, HeadError> 
     }
     let version = version_of(version)?;
     let method = Method::from_bytes(method.as_bytes()).map_err(|_| HeadError::Method)?;
+    check_line(method.as_str().len() + target.len() + " HTTP/1.1 ".len(), limits)?;
     let target = target_of(head.slice_ref(target.as_bytes()), limits)?;
+    check_form(&method, &target)?;
     let mut read = FieldReader::new(parsed.headers.len());
     for field in parsed.headers.iter() {
         read.add(head, field)?;
@@ -236,10 +241,7 @@ fn request(head: &Bytes, limits: &HeadLimits) -> Result<RequestHead, HeadError> 
 /// Refuses what can be no beginning of a request's head.
 fn check_part(part: &[u8], limits: &HeadLimits) -> Result<(), HeadError> {
     let line = part.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    // A method and a version beside the target.
-    if line.len() > limits.target.saturating_add(128) {
-        return Err(HeadError::TargetTooLong);
-    }
+    check_line(line.strip_suffix(b"\r").unwrap_or(line).len(), limits)?;
     let mut fields: Fields<'_> = [const { MaybeUninit::uninit() }; MAX_FIELDS];
     let fields = fields
         .get_mut(..limits.fields.min(MAX_FIELDS))
@@ -248,6 +250,14 @@ fn check_part(part: &[u8], limits: &HeadLimits) -> Result<(), HeadError> {
         .parse_request_with_uninit_headers(&mut httparse::Request::new(&mut []), part, fields)
         .map(|_| ())
         .map_err(|error| request_error(error, part))
+}
+
+/// Whether a first line of this length can be one.
+fn check_line(length: usize, limits: &HeadLimits) -> Result<(), HeadError> {
+    if length > limits.target.saturating_add(BESIDE_TARGET) {
+        return Err(HeadError::TargetTooLong);
+    }
+    Ok(())
 }
 
 fn request_error(error: httparse::Error, head: &[u8]) -> HeadError {
@@ -296,7 +306,19 @@ fn version_of(minor: u8) -> Result<Version, HeadError> {
     }
 }
 
-/// A target in origin, absolute or asterisk form. A fragment never goes over the wire (RFC 9110, section 4.1).
+/// Refuses a target in a form that its method does not have (RFC 9112, section 3.2).
+fn check_form(method: &Method, target: &Uri) -> Result<(), HeadError> {
+    let has_form = if *method == Method::CONNECT {
+        target.scheme().is_none() && target.authority().is_some()
+    } else if target.path() == "*" {
+        *method == Method::OPTIONS
+    } else {
+        target.path().starts_with('/') && target.scheme().is_some() == target.authority().is_some()
+    };
+    has_form.then_some(()).ok_or(HeadError::Target)
+}
+
+/// A target in any form. A fragment never goes over the wire (RFC 9110, section 4.1).
 fn target_of(target: Bytes, limits: &HeadLimits) -> Result<Uri, HeadError> {
     if target.len() > limits.target {
         return Err(HeadError::TargetTooLong);
@@ -400,7 +422,7 @@ impl FieldReader {
     }
 
     fn on_connection(&mut self, value: &[u8]) {
-        for token in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
+        for token in list(value) {
             self.close |= token.eq_ignore_ascii_case(b"close");
             self.persist |= token.eq_ignore_ascii_case(b"keep-alive");
         }
@@ -443,6 +465,19 @@ impl FieldReader {
         }
         Ok(self.map)
     }
+}
+
+/// Whether Connection has this option, given in lower case.
+pub(crate) fn connection_has(headers: &HeaderMap, option: &[u8]) -> bool {
+    headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .any(|value| list(value.as_bytes()).any(|token| token.eq_ignore_ascii_case(option)))
+}
+
+/// The items of a list (RFC 9110, section 5.6.1).
+fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! Heads whole, in pieces, and against the grammar.
+
 use super::*;
 
 fn read(text: &str) -> Result<RequestHead, HeadError> {
@@ -122,6 +124,67 @@ fn a_bare_line_feed_passes_where_it_is_allowed() {
     ] {
         let head = read_with(text, &limits).unwrap().unwrap();
         assert_eq!(head.request.headers()["host"], "a", "{text:?}");
+    }
+}
+
+#[test]
+fn a_target_has_the_form_of_its_method() {
+    for line in [
+        "GET /",
+        "GET /*",
+        "GET http://b.test/",
+        "GET HTTP://b.test",
+        "GET http://b.test?x",
+        "OPTIONS *",
+        "OPTIONS /",
+        "CONNECT a:443",
+        "CONNECT [::1]:443",
+    ] {
+        assert!(
+            read(&format!("{line} HTTP/1.1\r\nHost: a\r\n\r\n")).is_ok(),
+            "{line}"
+        );
+    }
+    for line in [
+        "GET admin",
+        "GET a:80",
+        "GET *",
+        "OPTIONS */x",
+        "OPTIONS **",
+        "GET a/b",
+        "GET ?x",
+        "GET http:/x",
+        "GET http:///x",
+        "CONNECT /x",
+        "CONNECT *",
+        "CONNECT http://a",
+        "CONNECT http://a:80/",
+        "CONNECT a:443/",
+        "CONNECT u@a:443",
+    ] {
+        let error = read(&format!("{line} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap_err();
+        assert!(
+            matches!(error, HeadError::Target | HeadError::Host),
+            "{line}: {error}"
+        );
+    }
+}
+
+#[test]
+fn a_first_line_has_the_same_limit_whole_and_in_pieces() {
+    for method in [100, 118, 119, 120, 300] {
+        let text = format!(
+            "{} /{} HTTP/1.1\r\nHost: a\r\n\r\n",
+            "M".repeat(method),
+            "a".repeat(8191)
+        );
+        let whole = read(&text).is_ok();
+        let (mut reader, mut buffer) = (HeadReader::default(), BytesMut::new());
+        let pieces = text.as_bytes().chunks(1).find_map(|piece| {
+            buffer.extend_from_slice(piece);
+            reader.request(&mut buffer, &HeadLimits::default()).transpose()
+        });
+        assert_eq!(pieces.unwrap().is_ok(), whole, "{method}");
     }
 }
 
