@@ -6,6 +6,8 @@
 
 mod answer;
 mod conn;
+mod held;
+mod request_body;
 mod upgrade;
 
 use std::future::{Future, poll_fn};
@@ -18,13 +20,13 @@ use http::header::{self, HeaderValue};
 use http::{Method, Request, Response, StatusCode, Version};
 
 use self::answer::Writer;
-pub use self::conn::RequestBody;
 use self::conn::Shared;
+pub use self::request_body::RequestBody;
 use self::upgrade::Offer;
 pub use self::upgrade::OnUpgrade;
 use crate::error::{BodyError, HeadError};
 use crate::framing::Framing;
-use crate::head::{HeadLimits, RequestHead};
+use crate::head::{HeadLimits, RequestHead, connection_has};
 use crate::turn::Turn;
 use crate::upgraded::{Stream, Upgraded};
 
@@ -237,7 +239,7 @@ where
             keep_alive,
             upgrade: None,
         };
-        if framing == Framing::None && request.headers().contains_key(header::UPGRADE) {
+        if framing == Framing::None && asks_for_upgrade(&request) {
             let (offer, upgrade) = upgrade::offer();
             request.extensions_mut().insert(upgrade);
             asked.upgrade = Some(offer);
@@ -250,17 +252,22 @@ where
     async fn call(&mut self, request: Request<RequestBody>) -> io::Result<Option<Response<V::Body>>> {
         let shared = &self.shared;
         let draining = &mut self.draining;
+        // HTTP/1.0 knows no interim answers (RFC 9110, section 15.2).
+        let takes_interim = request.version() == Version::HTTP_11;
         // Boxed: a connection that waits for its next request has no room for one.
         let mut call = Box::pin(self.service.call(request));
         poll_fn(move |cx| {
             loop {
-                if let Poll::Ready(answer) = call.as_mut().poll(cx) {
+                let answer = call.as_mut().poll(cx);
+                if let Some(interim) = shared.control.take_interim()
+                    && takes_interim
+                {
+                    shared.lock().write_interim(&interim);
+                }
+                if let Poll::Ready(answer) = answer {
                     return Poll::Ready(Ok(answer.ok()));
                 }
                 let mut conn = shared.lock();
-                if let Some(interim) = shared.control.take_interim() {
-                    conn.write_interim(&interim);
-                }
                 if conn.poll_watch(cx, &*shared.control).is_ready() {
                     return Poll::Ready(Ok(None));
                 }
@@ -362,12 +369,9 @@ where
         };
         let mut writer = Writer::switching(&response, self.control().date().as_ref());
         self.write(&mut writer).await?;
-        let Self { shared, .. } = self;
-        // A request that asks for an upgrade has no body that could hold the connection, too.
-        let Some((io, read_ahead)) = Arc::into_inner(shared).map(Shared::into_io) else {
-            return Err(io::Error::other("the connection is still read from"));
-        };
-        offer.fulfil(Upgraded::new(Box::new(io), read_ahead));
+        if let Some((io, read_ahead)) = self.shared.take_io() {
+            offer.fulfil(Upgraded::new(Box::new(io), read_ahead));
+        }
         Ok(())
     }
 
@@ -375,15 +379,31 @@ where
     /// reset the connection, and take the answer with it (RFC 9112, section 9.6).
     async fn close(self, mut left: usize) -> io::Result<()> {
         self.control().on_phase(Phase::Closing);
+        self.shared.lock().end_message();
         poll_fn(|cx| {
             let ended = self.shared.lock().poll_close(cx, &mut left);
             match self.control().poll_command(cx) {
-                Some(Command::Close) => Poll::Ready(Ok(())),
-                _ => ended,
+                Some(Command::TimeOut | Command::Close) => Poll::Ready(Ok(())),
+                Some(Command::Drain) | None => ended,
             }
         })
         .await
     }
+}
+
+impl<S, V, C> Drop for Driver<S, V, C> {
+    /// Closes the connection, even if somebody still holds the body of a request.
+    fn drop(&mut self) {
+        drop(self.shared.take_io());
+    }
+}
+
+/// Whether a request asks for an upgrade that it may ask for (RFC 9110, section 7.8).
+fn asks_for_upgrade<B>(request: &Request<B>) -> bool {
+    let headers = request.headers();
+    request.version() == Version::HTTP_11
+        && headers.contains_key(header::UPGRADE)
+        && connection_has(headers, b"upgrade")
 }
 
 /// A service that is shared.

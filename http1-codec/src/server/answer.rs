@@ -13,6 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::conn::Shared;
 use super::{Asked, Body, Control};
 use crate::framing::has_no_body;
+use crate::head::connection_has;
 use crate::outbox::{Outbox, Wrapping};
 use crate::turn::Turn;
 use crate::write::{self, FramingField, Persistence};
@@ -52,7 +53,7 @@ impl<B: Body> Writer<B> {
         let (head, body) = response.into_parts();
         let plan = Plan::of(asked, head.status, &head.headers, &body);
         let ends_by_closing = plan.has_body && plan.field == FramingField::None;
-        if ends_by_closing || says_close(&head.headers) {
+        if ends_by_closing || connection_has(&head.headers, b"close") {
             turn.is_last();
         }
         let persistence = match (turn.is_marked_last(), asked.version) {
@@ -245,13 +246,4 @@ fn length_without_body(
         .and_then(|text| text.parse().ok());
     let made = exact.filter(|length| *length > 0 && asked.method == Method::HEAD);
     stated.or(made).map_or(FramingField::None, FramingField::Length)
-}
-
-fn says_close(headers: &HeaderMap) -> bool {
-    headers.get_all(header::CONNECTION).iter().any(|value| {
-        value
-            .as_bytes()
-            .split(|byte| *byte == b',')
-            .any(|token| token.trim_ascii().eq_ignore_ascii_case(b"close"))
-    })
 }

@@ -1,6 +1,5 @@
 //! What the driver of a connection and the body of its request share: the byte stream and what was read of it.
 
-use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,9 +8,11 @@ use std::task::{Context, Poll, Waker, ready};
 use bytes::{Bytes, BytesMut};
 use http::StatusCode;
 use http::header::HeaderMap;
-use http_body::{Frame, SizeHint};
+use http_body::Frame;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use super::held::Held;
+use super::request_body::{RequestBody, Source};
 use super::{Control, Phase};
 use crate::body::{BodyReader, Piece};
 use crate::buffers;
@@ -28,7 +29,7 @@ pub(super) struct Shared<S, C> {
 }
 
 pub(super) struct Conn<S> {
-    io: S,
+    io: Held<S>,
     buffer: BytesMut,
     head: HeadReader,
     body: BodyReader,
@@ -44,31 +45,12 @@ pub(super) struct Conn<S> {
     unread: bool,
     /// Interim heads.
     interim: Outbox,
+    /// Interim heads were written, and not flushed yet.
+    flushing: bool,
     /// An answer has begun: nothing interim may come any more.
     answering: bool,
     driver: Option<Waker>,
     reader: Option<Waker>,
-}
-
-/// The body of a request.
-///
-/// It is read from the connection as it is asked for. A body that ends early is an error, never a clean end.
-pub struct RequestBody(Kind);
-
-enum Kind {
-    Empty,
-    Full(Bytes),
-    Stream(Arc<dyn Source>, u64),
-}
-
-/// A connection that gives the body of its request with some number.
-trait Source: Send + Sync {
-    fn poll_body(&self, number: u64, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>>;
-    /// How many bytes are left, if that is known.
-    fn remaining(&self, number: u64) -> Option<u64>;
-    fn is_complete(&self, number: u64) -> bool;
-    /// Nobody reads the body any more.
-    fn leave(&self, number: u64);
 }
 
 /// Begins the body of the request whose head was just read.
@@ -90,13 +72,14 @@ where
     conn.may_half_close = !keep_alive;
     conn.unread = false;
     conn.answering = false;
+    conn.flushing = false;
     match framing {
-        Framing::None => RequestBody(Kind::Empty),
+        Framing::None => RequestBody::empty(),
         Framing::Length(length) if length <= conn.buffer.len() as u64 => match conn.next_piece() {
-            Ok(Piece::Data(data)) => RequestBody(Kind::Full(data)),
-            _ => RequestBody(Kind::Empty),
+            Ok(Piece::Data(data)) => RequestBody::full(data),
+            _ => RequestBody::empty(),
         },
-        _ => RequestBody(Kind::Stream(Arc::<Shared<S, C>>::clone(shared), conn.number)),
+        _ => RequestBody::stream(Arc::<Shared<S, C>>::clone(shared), conn.number),
     }
 }
 
@@ -105,7 +88,7 @@ where
 impl<S, C> Shared<S, C> {
     pub(super) fn new(io: S, read_ahead: BytesMut, control: Arc<C>) -> Self {
         let conn = Conn {
-            io,
+            io: Held::new(io),
             buffer: read_ahead,
             head: HeadReader::default(),
             body: BodyReader::new(Framing::None),
@@ -116,6 +99,7 @@ impl<S, C> Shared<S, C> {
             number: 0,
             unread: false,
             interim: Outbox::default(),
+            flushing: false,
             answering: false,
             driver: None,
             reader: None,
@@ -130,10 +114,12 @@ impl<S, C> Shared<S, C> {
         self.conn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The byte stream, and what was read of it.
-    pub(super) fn into_io(self) -> (S, Bytes) {
-        let conn = self.conn.into_inner().unwrap_or_else(PoisonError::into_inner);
-        (conn.io, conn.buffer.freeze())
+    /// The byte stream, and what was read of it. Whoever still has the body of a request has nothing of it.
+    pub(super) fn take_io(&self) -> Option<(S, Bytes)> {
+        let mut conn = self.lock();
+        conn.end_message();
+        let io = conn.io.take()?;
+        Some((io, std::mem::take(&mut conn.buffer).freeze()))
     }
 }
 
@@ -190,14 +176,23 @@ impl<S> Conn<S> {
         self.head.has_begun() || !self.buffer.is_empty()
     }
 
+    /// Nothing is read of the body any more by whoever may still hold it: what comes is not for them.
+    pub(super) fn end_message(&mut self) {
+        self.number += 1;
+        if let Some(reader) = self.reader.take() {
+            reader.wake();
+        }
+    }
+
     /// Makes the body fail that is still read. False if there is no such body.
     pub(super) fn fail_body(&mut self, error: BodyError) -> bool {
         if self.body.is_complete() || self.fault.is_some() || self.unread {
             return false;
         }
         self.fault = Some(error);
-        if let Some(reader) = self.reader.take() {
-            reader.wake();
+        // It stays the reader until it was here: so the phase changes then.
+        if let Some(reader) = &self.reader {
+            reader.wake_by_ref();
         }
         true
     }
@@ -304,16 +299,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Conn<S> {
 
     /// Writes interim heads. They go out while the request is waited for, so nothing waits for them.
     fn poll_interim(&mut self, cx: &mut Context<'_>, control: &impl Control) -> io::Result<()> {
-        if self.interim.is_empty() {
+        if self.interim.is_empty() && !self.flushing {
             return Ok(());
         }
+        self.flushing = true;
         match self
             .interim
             .poll_write(&mut self.io, cx, || control.on_write(true))
         {
             Poll::Ready(Ok(())) => match Pin::new(&mut self.io).poll_flush(cx) {
-                Poll::Ready(Err(error)) => Err(error),
-                _ => Ok(()),
+                Poll::Ready(flushed) => {
+                    self.flushing = false;
+                    flushed
+                }
+                Poll::Pending => Ok(()),
             },
             Poll::Ready(Err(error)) => Err(error),
             Poll::Pending => {
@@ -402,80 +401,5 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Conn<S> {
             }
         }
         Poll::Ready(Ok(()))
-    }
-}
-
-// === impl RequestBody ===
-
-impl RequestBody {
-    /// A body without data.
-    pub fn empty() -> Self {
-        Self(Kind::Empty)
-    }
-
-    /// The whole body, if it came with its head.
-    pub fn whole(&mut self) -> Option<Bytes> {
-        match &mut self.0 {
-            Kind::Empty => Some(Bytes::new()),
-            Kind::Full(data) => {
-                let data = std::mem::take(data);
-                self.0 = Kind::Empty;
-                Some(data)
-            }
-            Kind::Stream(..) => None,
-        }
-    }
-}
-
-impl http_body::Body for RequestBody {
-    type Data = Bytes;
-    type Error = BodyError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        match &self.0 {
-            Kind::Stream(source, number) => source.poll_body(*number, cx),
-            Kind::Empty => Poll::Ready(None),
-            Kind::Full(_) => Poll::Ready(self.whole().map(|data| Ok(Frame::data(data)))),
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        match &self.0 {
-            Kind::Empty => true,
-            Kind::Full(_) => false,
-            Kind::Stream(source, number) => source.is_complete(*number),
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match &self.0 {
-            Kind::Empty => SizeHint::with_exact(0),
-            Kind::Full(data) => SizeHint::with_exact(data.len() as u64),
-            Kind::Stream(source, number) => source
-                .remaining(*number)
-                .map_or_else(SizeHint::default, SizeHint::with_exact),
-        }
-    }
-}
-
-impl Drop for RequestBody {
-    fn drop(&mut self) {
-        if let Kind::Stream(source, number) = &self.0 {
-            source.leave(*number);
-        }
-    }
-}
-
-impl fmt::Debug for RequestBody {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match &self.0 {
-            Kind::Empty => "empty",
-            Kind::Full(_) => "full",
-            Kind::Stream(..) => "stream",
-        };
-        f.debug_tuple("RequestBody").field(&kind).finish()
     }
 }

@@ -1,1 +1,10 @@
-//! The drivers over in-memory streams.
+//! The drivers over byte streams in memory, whole and byte by byte.
+
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may stop where it finds a fault"
+)]
+
+mod server;
+mod support;
