@@ -40,7 +40,7 @@ pub trait Outgoing: http_body::Body<Data = Bytes> + Unpin {
 
 /// What follows the head of an answer.
 #[derive(Debug)]
-pub enum Answer<S, B, K> {
+pub enum Answer<S, B: http_body::Body, K> {
     /// The whole body. The exchange is complete.
     Whole(Bytes),
     /// A body that is still to come, or behind which the request is still being sent.

@@ -24,7 +24,7 @@ use crate::write::{self, FramingField};
 
 /// An exchange whose answer has not ended.
 #[derive(Debug)]
-pub(super) struct Exchange<S, B, K> {
+pub(super) struct Exchange<S, B: Body, K> {
     io: S,
     buffer: BytesMut,
     head: HeadReader,
@@ -34,6 +34,8 @@ pub(super) struct Exchange<S, B, K> {
     upload: Upload<B>,
     reused: bool,
     received: bool,
+    /// Why the request failed while the answer was not read.
+    fault: Option<StreamError<B::Error>>,
 }
 
 /// The request's way out.
@@ -63,7 +65,7 @@ enum UploadState {
 }
 
 /// The body of an answer, while it comes. It sends what is left of the request, too, each time it is polled.
-pub struct Streaming<S, B, K>(Option<Box<Exchange<S, B, K>>>);
+pub struct Streaming<S, B: Body, K>(Option<Box<Exchange<S, B, K>>>);
 
 /// Why the body of an answer is not complete.
 #[derive(Debug, thiserror::Error)]
@@ -96,6 +98,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, B: Outgoing, K: Keep<S>> Exchange<S, B, 
             upload: Upload::new(request),
             reused: connection.reused,
             received: false,
+            fault: None,
         }
     }
 
@@ -192,6 +195,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin, B: Outgoing, K: Keep<S>> Exchange<S, B, 
         if self.turn.allows_another() {
             self.keep.keep(Connection::used(self.io));
         }
+    }
+
+    /// Sends what is left of the request while its answer comes.
+    fn poll_upload(&mut self, cx: &mut Context<'_>) -> Result<(), StreamError<B::Error>> {
+        if let Some(fault) = self.fault.take() {
+            return Err(fault);
+        }
+        self.upload.poll(&mut self.io, cx).map_err(|cause| match cause {
+            Cause::Body(error) => StreamError::Request(error),
+            _ => StreamError::Length,
+        })
     }
 
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Piece, StreamError<B::Error>>> {
@@ -369,10 +383,10 @@ where
     /// A failure shows when the answer is read.
     pub fn poll_upload(&mut self, cx: &mut Context<'_>) {
         if let Some(exchange) = &mut self.0
-            && exchange.upload.poll(&mut exchange.io, cx).is_err()
+            && let Err(fault) = exchange.poll_upload(cx)
         {
             exchange.upload.state = UploadState::Broken;
-            exchange.turn.is_last();
+            exchange.fault = Some(fault);
         }
     }
 
@@ -396,14 +410,7 @@ where
         let Some(exchange) = &mut self.0 else {
             return Poll::Ready(None);
         };
-        let uploaded = exchange
-            .upload
-            .poll(&mut exchange.io, cx)
-            .map_err(|cause| match cause {
-                Cause::Body(error) => StreamError::Request(error),
-                _ => StreamError::Length,
-            });
-        let piece = match uploaded {
+        let piece = match exchange.poll_upload(cx) {
             Ok(()) => ready!(exchange.poll_piece(cx)),
             Err(error) => Err(error),
         };
@@ -444,7 +451,7 @@ where
     }
 }
 
-impl<S, B, K> fmt::Debug for Streaming<S, B, K> {
+impl<S, B: Body, K> fmt::Debug for Streaming<S, B, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Streaming")
             .field("ended", &self.0.is_none())
