@@ -1,6 +1,7 @@
 //! Wire cases as data: what a client or an upstream sends, byte for byte, and what must become of it. Each case runs
 //! in one write, byte by byte and cut in two at every offset, and after each a clean request must be answered.
 
+mod answers;
 mod bodies;
 mod codings;
 mod fields;
@@ -9,7 +10,10 @@ mod hops;
 mod lengths;
 mod outcome;
 mod pace;
+mod reply;
 mod request;
+mod scene;
+mod scenes;
 mod targets;
 
 use tokio::task::JoinHandle;

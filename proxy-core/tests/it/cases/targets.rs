@@ -281,10 +281,14 @@ async fn what_is_no_http_is_refused() {
 
 #[tokio::test]
 async fn empty_lines_before_a_request_are_skipped_up_to_two() {
+    const EMPTY: &[u16] = &[CLOSED, 400, 408, 431];
     let request = "GET / HTTP/1.1\r\n<H>\r\n";
     check(vec![
         forwarded("HD-18 one", format!("\r\n{request}")),
         forwarded("HD-18 two", format!("\r\n\r\n{request}")),
+        refused("HD-18 three", EMPTY, format!("\r\n\r\n\r\n{request}")).strict(),
+        refused("HD-18 ten", EMPTY, format!("{}{request}", "\r\n".repeat(10))).strict(),
+        refused("HD-18 nothing else", EMPTY, "\r\n".repeat(512 << 10)),
         refused("HD-18 LF", BAD, format!("\n{request}")).strict(),
         refused("HD-18 two LF", BAD, format!("\n\n{request}")).strict(),
         refused("HD-18 CRLF and LF", BAD, format!("\r\n\n{request}")).strict(),
