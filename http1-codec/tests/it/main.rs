@@ -6,5 +6,6 @@
     reason = "a test may stop where it finds a fault"
 )]
 
+mod client;
 mod server;
 mod support;

@@ -4,10 +4,12 @@ mod body;
 mod control;
 mod dribble;
 mod peer;
+mod sending;
 mod serving;
 
 pub(crate) use body::{Frames, TestBody, all_of};
 pub(crate) use control::Script;
 pub(crate) use dribble::Dribble;
 pub(crate) use peer::Peer;
-pub(crate) use serving::{Handler, Refusal, Wire, each_wire, echo, handler, ok, serving};
+pub(crate) use sending::{Io, Kept, connected, get, read, request, send};
+pub(crate) use serving::{Refusal, Wire, each_wire, echo, handler, ok, serving};

@@ -1,0 +1,6 @@
+//! The client side.
+
+mod answers;
+mod failures;
+mod requests;
+mod reuse;
