@@ -20,8 +20,8 @@ use tokio::task::JoinHandle;
 
 use crate::support::rig::HOST;
 
-/// Whether the cases that only a strict reading of HTTP/1.1 passes run too.
-const STRICT: bool = false;
+/// Whether the cases that the proxy is known to fail run too.
+const FAULTS: bool = false;
 
 /// What stands for the right Host line in the bytes of a case.
 const HOST_MARK: &[u8] = b"<H>";

@@ -1,6 +1,5 @@
-//! Hostile and odd traffic on the client's side that is no table of bytes: HTTP/2, time, and what needs both ends.
+//! Hostile and odd traffic on the client's side that is no table of bytes: HTTP/2 and time.
 
-mod body;
 mod http2;
 mod timeouts;
 
@@ -8,7 +7,6 @@ use std::net::Ipv4Addr;
 
 use crate::support::origin::Recorder;
 use crate::support::rig::Rig;
-use crate::support::wire::Wire;
 
 /// A proxy with an upstream that records.
 struct Bench {
@@ -25,16 +23,4 @@ impl Bench {
         rig.canary().await;
         Self { rig, origin }
     }
-}
-
-/// The statuses of all answers up to the end of the connection.
-async fn answers(wire: &mut Wire, what: &str) -> Vec<u16> {
-    let (bytes, _) = wire.rest_after(what).await;
-    let text = String::from_utf8_lossy(&bytes);
-    let heads = text
-        .match_indices("HTTP/1.")
-        .filter(|(at, _)| *at == 0 || !text[..*at].ends_with(' '));
-    heads
-        .map(|(at, _)| text[at + 9..at + 12].parse().expect("a status"))
-        .collect()
 }

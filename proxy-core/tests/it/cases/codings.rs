@@ -48,16 +48,16 @@ async fn a_length_beside_a_coding_is_refused() {
     ];
     let mut cases: Vec<Case> = both
         .iter()
-        .map(|(id, fields)| refused(*id, BAD, post(fields, HELLO)).strict())
+        .map(|(id, fields)| refused(*id, BAD, post(fields, HELLO)))
         .collect();
     let smuggled = format!("POST / HTTP/1.1\r\n<H>Content-Length: 6\r\n{coding}\r\n\r\n0\r\n\r\nG");
-    cases.push(refused("FR-01 with the first letter of a request", BAD, smuggled).strict());
+    cases.push(refused("FR-01 with the first letter of a request", BAD, smuggled));
     let get = format!("GET / HTTP/1.1\r\n<H>Content-Length: 0\r\n{coding}\r\n\r\n0\r\n\r\n");
-    cases.push(refused("FR-02 on a GET", BAD, get).strict());
+    cases.push(refused("FR-02 on a GET", BAD, get));
     let twice = format!("Content-Length: 6\r\n{coding}\r\nContent-Length: 6");
-    cases.push(refused("FR-02 between two CL", BAD, post(twice, HELLO)).strict());
+    cases.push(refused("FR-02 between two CL", BAD, post(twice, HELLO)));
     let bad = format!("Content-Length: x\r\n{coding}");
-    cases.push(refused("FR-02 a CL that is no number", BAD, post(bad, HELLO)).strict());
+    cases.push(refused("FR-02 a CL that is no number", BAD, post(bad, HELLO)));
     let unknown = "Transfer-Encoding: xchunked\r\nContent-Length: 5";
     cases.push(refused(
         "FR-11 unknown coding and CL",

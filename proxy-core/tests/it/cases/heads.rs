@@ -53,8 +53,7 @@ async fn there_is_exactly_one_host() {
             "HD-06 none beside an absolute target",
             BAD,
             "GET http://app.test/ HTTP/1.1\r\n\r\n",
-        )
-        .strict(),
+        ),
         refused(
             "HD-06 two, HTTP/1.0",
             BAD,

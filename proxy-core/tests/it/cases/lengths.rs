@@ -10,38 +10,32 @@ fn counted(lengths: impl AsRef<[u8]>) -> Vec<u8> {
 #[tokio::test]
 async fn several_lengths_are_refused() {
     let several = [
-        ("FR-17 two that differ", " 5\r\nContent-Length: 10", false),
-        ("FR-17 two far apart", " 5\r\nA: b\r\nContent-Length: 10", false),
-        ("FR-17 in another case", " 5\r\ncontent-length: 6", false),
-        ("FR-17 a list", " 5, 6", false),
-        ("FR-17 a list of zero", " 0, 5", false),
-        (
-            "FR-17 the third",
-            " 5\r\nContent-Length: 5\r\nContent-Length: 6",
-            false,
-        ),
-        ("FR-17 zero and a number", " 0\r\nContent-Length: 5", false),
-        ("FR-18 two equal", " 5\r\nContent-Length: 5", true),
-        ("FR-18 two equal numbers", " 5\r\nContent-Length: 05", true),
+        ("FR-17 two that differ", " 5\r\nContent-Length: 10"),
+        ("FR-17 two far apart", " 5\r\nA: b\r\nContent-Length: 10"),
+        ("FR-17 in another case", " 5\r\ncontent-length: 6"),
+        ("FR-17 a list", " 5, 6"),
+        ("FR-17 a list of zero", " 0, 5"),
+        ("FR-17 the third", " 5\r\nContent-Length: 5\r\nContent-Length: 6"),
+        ("FR-17 zero and a number", " 0\r\nContent-Length: 5"),
+        ("FR-18 two equal", " 5\r\nContent-Length: 5"),
+        ("FR-18 two equal numbers", " 5\r\nContent-Length: 05"),
         (
             "FR-18 three equal",
             " 5\r\nContent-Length: 5\r\nContent-Length: 5",
-            true,
         ),
-        ("FR-18 an equal list", " 5, 5", false),
-        ("FR-18 an equal list without blanks", " 5,5", false),
-        ("FR-19 empty first", " \r\nContent-Length: 5", false),
-        ("FR-19 empty last", " 5\r\nContent-Length:", false),
-        ("FR-19 empty", "", false),
-        ("FR-19 blank", " \t ", false),
+        ("FR-18 an equal list", " 5, 5"),
+        ("FR-18 an equal list without blanks", " 5,5"),
+        ("FR-19 empty first", " \r\nContent-Length: 5"),
+        ("FR-19 empty last", " 5\r\nContent-Length:"),
+        ("FR-19 empty", ""),
+        ("FR-19 blank", " \t "),
     ];
-    let mut cases = Vec::new();
-    for (id, lengths, strict) in several {
-        let case = refused(id, BAD, counted(lengths));
-        cases.push(if strict { case.strict() } else { case });
-    }
+    let mut cases: Vec<Case> = several
+        .iter()
+        .map(|(id, lengths)| refused(*id, BAD, counted(lengths)))
+        .collect();
     let zeros = "POST / HTTP/1.1\r\n<H>Content-Length: 0\r\nContent-Length: 0\r\n\r\n";
-    cases.push(refused("FR-18 two zeros", BAD, zeros).strict());
+    cases.push(refused("FR-18 two zeros", BAD, zeros));
     check(cases).await;
 }
 

@@ -15,7 +15,8 @@ pub(super) enum Pace {
     Whole,
     /// Whole, with a clean request right behind it in the same write.
     Followed,
-    ByteByByte,
+    /// From this offset on.
+    ByteByByte(usize),
     InTwo(usize),
 }
 
@@ -25,11 +26,11 @@ pub(super) struct Metronome(Wire);
 // === impl Pace ===
 
 impl Pace {
-    /// All that cut `length` bytes, the longest first; in two from `start` on.
+    /// All that cut `length` bytes from `start` on, the longest first.
     pub(super) fn all(start: usize, length: usize) -> Vec<Self> {
         let mut paces = Vec::new();
         if length < SHORT {
-            paces.push(Self::ByteByByte);
+            paces.push(Self::ByteByByte(start));
             paces.extend((start.max(1)..length).map(Self::InTwo));
         } else {
             let offsets = [1, length / 3, length / 2, length - 1];
@@ -44,7 +45,11 @@ impl Pace {
         match self {
             Self::Whole => vec![bytes.into()],
             Self::Followed => vec![[bytes, next].concat().into()],
-            Self::ByteByByte => bytes.chunks(1).rev().map(Into::into).collect(),
+            Self::ByteByByte(start) => {
+                let (first, bytes) = bytes.split_at(start);
+                let first = (!first.is_empty()).then_some(first);
+                bytes.chunks(1).rev().chain(first).map(Into::into).collect()
+            }
             Self::InTwo(at) => {
                 let (first, second) = bytes.split_at(at);
                 vec![second.into(), first.into()]

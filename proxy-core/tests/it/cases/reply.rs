@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use super::outcome::{Response, responses};
 use super::pace::{BATCH, Metronome, Pace, shared};
-use super::{STRICT, fault, report, shown};
+use super::{FAULTS, fault, report, shown};
 use crate::support::origin::{Origin, ok};
 use crate::support::rig::{HOST, Rig, get};
 use crate::support::wait::PATIENCE;
@@ -22,7 +22,7 @@ pub(super) struct Case {
     reply: Vec<u8>,
     then: Then,
     expect: Expect,
-    strict: bool,
+    fails: bool,
 }
 
 /// What the upstream does when it has sent its bytes.
@@ -75,7 +75,7 @@ fn case(id: impl Into<String>, reply: impl AsRef<[u8]>, then: Then, expect: Expe
         reply: reply.as_ref().to_vec(),
         then,
         expect,
-        strict: false,
+        fails: false,
     }
 }
 
@@ -112,9 +112,9 @@ pub(super) fn whole(
 // === impl Case ===
 
 impl Case {
-    /// Only a strict reader gets this right.
-    pub(super) fn strict(mut self) -> Self {
-        self.strict = true;
+    /// The proxy is known to fail it.
+    pub(super) fn fails(mut self) -> Self {
+        self.fails = true;
         self
     }
 
@@ -255,7 +255,7 @@ impl Bench {
         Self { rig, origin }
     }
 
-    /// Runs the case at every pace, cut in two from `start` on.
+    /// Runs the case at every pace, cut from `start` on.
     async fn run(&self, case: &Case, start: usize) -> Result<(), String> {
         let mut metronome = Metronome::start(&self.rig).await;
         let paces = Pace::all(start, case.reply.len());
@@ -373,7 +373,7 @@ async fn read(client: &mut Wire, method: &str) -> Result<Vec<Response>, String> 
 pub(super) async fn check(cases: Vec<Case>) {
     let mut faults = Vec::new();
     let mut bench = Arc::new(Bench::start().await);
-    let cases: Vec<Case> = cases.into_iter().filter(|case| STRICT || !case.strict).collect();
+    let cases: Vec<Case> = cases.into_iter().filter(|case| FAULTS || !case.fails).collect();
     let shared = shared(cases.iter().map(|case| case.reply.as_slice()));
     for (case, start) in cases.iter().zip(shared) {
         let (playing, running) = (Arc::clone(&bench), case.clone());

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use super::outcome::{Response, responses};
 use super::pace::{BATCH, Metronome, Pace, shared};
-use super::{STRICT, fault, filled_in, report, shown};
+use super::{FAULTS, fault, filled_in, report, shown};
 use crate::support::message::Head;
 use crate::support::origin::{Recorded, Recorder, Reply};
 use crate::support::rig::{HOST, Rig, get};
@@ -26,7 +26,7 @@ pub(super) struct Case {
     id: String,
     bytes: Vec<u8>,
     expect: Expect,
-    strict: bool,
+    fails: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -83,7 +83,7 @@ fn case(id: impl Into<String>, bytes: impl AsRef<[u8]>, expect: Expect) -> Case 
         id: id.into(),
         bytes: filled_in(bytes.as_ref()),
         expect,
-        strict: false,
+        fails: false,
     }
 }
 
@@ -161,9 +161,9 @@ pub(super) fn forwarded(id: impl Into<String>, bytes: impl AsRef<[u8]>) -> Case 
 // === impl Case ===
 
 impl Case {
-    /// Only a strict reader gets this right.
-    pub(super) fn strict(mut self) -> Self {
-        self.strict = true;
+    /// The proxy is known to fail it.
+    pub(super) fn fails(mut self) -> Self {
+        self.fails = true;
         self
     }
 
@@ -379,7 +379,7 @@ impl Bench {
         }
     }
 
-    /// Runs the case at every pace, cut in two from `start` on.
+    /// Runs the case at every pace, cut from `start` on.
     async fn run(&self, case: &Case, start: usize) -> Result<(), String> {
         self.origin.take_requests();
         let (bytes, open) = (self.origin.bytes(), self.origin.open());
@@ -442,7 +442,7 @@ async fn read(wire: &mut Wire, method: &str, answers: Option<usize>) -> Seen {
 pub(super) async fn check(cases: Vec<Case>) {
     let bench = Arc::new(Bench::start().await);
     let mut faults = Vec::new();
-    let cases: Vec<Case> = cases.into_iter().filter(|case| STRICT || !case.strict).collect();
+    let cases: Vec<Case> = cases.into_iter().filter(|case| FAULTS || !case.fails).collect();
     let shared = shared(cases.iter().map(|case| case.bytes.as_slice()));
     for (case, start) in cases.iter().zip(shared) {
         let (bench, running) = (Arc::clone(&bench), case.clone());

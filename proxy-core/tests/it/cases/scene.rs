@@ -8,7 +8,7 @@ use Step::{
 };
 
 use super::pace::Metronome;
-use super::{STRICT, fault, filled_in, report, shown};
+use super::{fault, filled_in, report, shown};
 use crate::support::origin::{Origin, ok};
 use crate::support::rig::{HOST, Rig, get};
 use crate::support::wire::Wire;
@@ -53,7 +53,6 @@ pub(super) struct Scene {
     steps: &'static [Step],
     /// A line of the server's timeouts.
     limit: &'static str,
-    strict: bool,
 }
 
 /// Those who play a scene.
@@ -66,22 +65,12 @@ struct Stage {
 }
 
 pub(super) const fn scene(id: &'static str, steps: &'static [Step]) -> Scene {
-    Scene {
-        id,
-        steps,
-        limit: "",
-        strict: false,
-    }
+    Scene { id, steps, limit: "" }
 }
 
 // === impl Scene ===
 
 impl Scene {
-    pub(super) const fn strict(mut self) -> Self {
-        self.strict = true;
-        self
-    }
-
     /// Played with this timeout, and it is waited for.
     pub(super) const fn limit(mut self, limit: &'static str) -> Self {
         self.limit = limit;
@@ -206,11 +195,6 @@ fn same(seen: &[u8], wanted: &str) -> Result<(), String> {
 
 /// Plays scenes, each on a stage of its own and all at once.
 pub(super) async fn check(scenes: &[Scene]) {
-    let scenes: Vec<Scene> = scenes
-        .iter()
-        .copied()
-        .filter(|scene| STRICT || !scene.strict)
-        .collect();
     let playing: Vec<_> = scenes.iter().map(|scene| tokio::spawn(scene.play())).collect();
     let mut faults = Vec::new();
     for (scene, playing) in scenes.iter().zip(playing) {

@@ -153,7 +153,7 @@ async fn targets_that_name_no_path_are_refused() {
         "#",
         "*#",
     ] {
-        cases.push(refused("HD-15", BAD, line(format!("GET {target} HTTP/1.1"))).strict());
+        cases.push(refused("HD-15", BAD, line(format!("GET {target} HTTP/1.1"))));
     }
     check(cases).await;
 }
@@ -286,12 +286,12 @@ async fn empty_lines_before_a_request_are_skipped_up_to_two() {
     check(vec![
         forwarded("HD-18 one", format!("\r\n{request}")),
         forwarded("HD-18 two", format!("\r\n\r\n{request}")),
-        refused("HD-18 three", EMPTY, format!("\r\n\r\n\r\n{request}")).strict(),
-        refused("HD-18 ten", EMPTY, format!("{}{request}", "\r\n".repeat(10))).strict(),
+        refused("HD-18 three", EMPTY, format!("\r\n\r\n\r\n{request}")),
+        refused("HD-18 ten", EMPTY, format!("{}{request}", "\r\n".repeat(10))),
         refused("HD-18 nothing else", EMPTY, "\r\n".repeat(512 << 10)),
-        refused("HD-18 LF", BAD, format!("\n{request}")).strict(),
-        refused("HD-18 two LF", BAD, format!("\n\n{request}")).strict(),
-        refused("HD-18 CRLF and LF", BAD, format!("\r\n\n{request}")).strict(),
+        refused("HD-18 LF", BAD, format!("\n{request}")),
+        refused("HD-18 two LF", BAD, format!("\n\n{request}")),
+        refused("HD-18 CRLF and LF", BAD, format!("\r\n\n{request}")),
         refused("HD-18 CR", BAD, format!("\r{request}")),
         refused("HD-18 two CR", BAD, format!("\r\r\n{request}")),
         refused("HD-18 a space", BAD, format!(" \r\n{request}")),
