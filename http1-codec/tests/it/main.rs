@@ -6,6 +6,12 @@
     reason = "a test may stop where it finds a fault"
 )]
 
+mod cancel;
 mod client;
+mod corpus;
+#[allow(unreachable_pub, reason = "it is a crate of its own when it is fuzzed")]
+#[path = "../../fuzz/src/lib.rs"]
+mod fuzzing;
+mod hop;
 mod server;
 mod support;

@@ -33,9 +33,13 @@ impl Script {
     }
 
     pub(crate) fn interim(&self, status: StatusCode) {
+        self.interim_with(status, &HeaderMap::new());
+    }
+
+    pub(crate) fn interim_with(&self, status: StatusCode, headers: &HeaderMap) {
         let mut state = self.0.lock().unwrap();
         let to = state.interim.get_or_insert_default();
-        interim_head(to, status, &HeaderMap::new());
+        interim_head(to, status, headers);
         if let Some(waker) = state.waker.take() {
             waker.wake();
         }

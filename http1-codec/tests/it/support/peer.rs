@@ -37,6 +37,31 @@ impl Peer {
         tokio::join!(write, expect(&mut reader, text));
     }
 
+    /// Whether the other side sends this, or closes before its end.
+    pub(crate) async fn asks(&mut self, text: &str) -> bool {
+        let mut read = vec![0; text.len()];
+        let whole = self.0.read_exact(&mut read).await.is_ok();
+        assert!(!whole || read == text.as_bytes());
+        whole
+    }
+
+    /// Sends this until the other side closes, and reads all that it sends.
+    pub(crate) async fn talk(&mut self, bytes: &str) -> String {
+        let (mut reader, mut writer) = split(&mut self.0);
+        let write = async { drop(writer.write_all(bytes.as_bytes()).await) };
+        let read = async {
+            let mut all = Vec::new();
+            reader.read_to_end(&mut all).await.unwrap();
+            String::from_utf8(all).unwrap()
+        };
+        tokio::join!(write, read).1
+    }
+
+    /// The other side is gone, whatever it has sent.
+    pub(crate) async fn expect_closed(&mut self) {
+        self.rest().await;
+    }
+
     /// Nothing comes, however long it is waited for.
     pub(crate) async fn expect_silence(&mut self) {
         let mut piece = [0; 256];

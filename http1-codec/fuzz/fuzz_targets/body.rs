@@ -1,0 +1,5 @@
+//! `cargo fuzz run body`: see the module of the same name in the library.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| http1_codec_fuzz::body::check(data));

@@ -1,0 +1,5 @@
+//! `cargo fuzz run server`: see the module of the same name in the library.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| http1_codec_fuzz::server::check(data));
