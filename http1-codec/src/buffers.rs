@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::BytesMut;
+use http::HeaderMap;
 use tokio::io::AsyncRead;
 
 /// What one read can take: a head and a body of usual size at once.
@@ -17,6 +18,9 @@ const ROOM: usize = 4 * 1024;
 /// What a head with a small body usually needs.
 const WRITE: usize = 2 * 1024;
 
+/// A map with room for more fields is not kept.
+const MAX_FIELDS: usize = 64;
+
 /// A larger buffer is not kept.
 const MAX_WRITE: usize = 16 * 1024;
 
@@ -27,6 +31,7 @@ const KEPT: usize = 64;
 struct Pool {
     read: Vec<BytesMut>,
     write: Vec<Vec<u8>>,
+    fields: Vec<HeaderMap>,
 }
 
 thread_local! {
@@ -43,8 +48,9 @@ pub(crate) fn poll_read<S: AsyncRead + Unpin>(
     if buffer.capacity() == 0 {
         *buffer = POOL.with_borrow_mut(|pool| pool.read.pop()).unwrap_or_default();
     }
-    if buffer.capacity() - buffer.len() < ROOM {
-        // Takes the whole of it again once nothing of what was read is held any more.
+    // Takes the whole of it again once nothing of what was read is held any more: memory that was just used is
+    // faster than new memory.
+    if buffer.capacity() < READ && !buffer.try_reclaim(READ) && buffer.capacity() - buffer.len() < ROOM {
         buffer.reserve(READ);
     }
     let read = tokio_util::io::poll_read_buf(Pin::new(io), cx, buffer);
@@ -61,6 +67,24 @@ pub(crate) fn give_back(buffer: &mut BytesMut) {
         POOL.with_borrow_mut(|pool| {
             if pool.read.len() < KEPT {
                 pool.read.push(buffer);
+            }
+        });
+    }
+}
+
+/// An empty map with room for `fields`.
+pub(crate) fn fields(fields: usize) -> HeaderMap {
+    POOL.with_borrow_mut(|pool| pool.fields.pop())
+        .unwrap_or_else(|| HeaderMap::with_capacity(fields))
+}
+
+/// Keeps a map whose fields are of no more use.
+pub(crate) fn recycle(mut fields: HeaderMap) {
+    if (1..=MAX_FIELDS).contains(&fields.capacity()) {
+        fields.clear();
+        POOL.with_borrow_mut(|pool| {
+            if pool.fields.len() < KEPT {
+                pool.fields.push(fields);
             }
         });
     }

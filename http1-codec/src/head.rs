@@ -7,6 +7,7 @@ use bytes::{Bytes, BytesMut};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 
+use crate::buffers;
 use crate::error::HeadError;
 use crate::framing::{Framing, FramingFields, is_token};
 use crate::host::is_valid_authority;
@@ -387,7 +388,7 @@ impl FieldReader {
     fn new(fields: usize) -> Self {
         Self {
             // Room for the fields that a proxy adds.
-            map: HeaderMap::with_capacity(fields + 6),
+            map: buffers::fields(fields + 6),
             framing: FramingFields::default(),
             hosts: 0,
             host_is_valid: true,

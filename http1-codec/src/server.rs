@@ -12,6 +12,7 @@ mod upgrade;
 
 use std::future::{Future, poll_fn};
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -112,10 +113,21 @@ struct Driver<S, V, C> {
     draining: bool,
 }
 
-/// What came next.
-enum Next {
-    Request(Box<RequestHead>),
+/// What is to be done next.
+enum Next<B> {
+    Answer(Response<B>, Asked),
     Refused(HeadError),
+    /// Nothing more will come, or be served.
+    End,
+    /// The client left, or is to get no answer.
+    Gone,
+}
+
+/// What came next.
+enum Found {
+    Head(RequestHead),
+    /// A head that is no request.
+    Error(HeadError),
     /// Nothing more will come, or be served.
     End,
 }
@@ -142,25 +154,26 @@ struct Asked {
 /// # Errors
 ///
 /// What broke the connection. A client that leaves between two requests is no error.
-pub async fn serve<S, V, C>(
+pub fn serve<S, V, C>(
     io: S,
     read_ahead: Bytes,
     limits: HeadLimits,
     control: Arc<C>,
     service: V,
-) -> io::Result<()>
+) -> impl Future<Output = io::Result<()>>
 where
     S: Stream + 'static,
     V: Service,
     C: Control,
 {
+    // No async function: its future would hold the stream twice.
     let driver = Driver {
         shared: Arc::new(Shared::new(io, BytesMut::from(read_ahead), control)),
         service,
         limits,
         draining: false,
     };
-    driver.run().await
+    driver.run()
 }
 
 // === impl Driver ===
@@ -173,23 +186,17 @@ where
 {
     async fn run(mut self) -> io::Result<()> {
         loop {
-            let behind = match poll_fn(|cx| self.poll_next(cx)).await? {
-                Next::Request(head) => {
-                    self.control().on_phase(Phase::Request);
-                    let (request, asked) = self.begin(*head);
-                    let Some(response) = self.call(request).await? else {
-                        return Ok(());
-                    };
-                    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-                        return self.switch(response, asked).await;
-                    }
-                    self.answer(response, &asked).await?
+            let behind = match self.next().await? {
+                Next::Answer(response, asked) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
+                    return self.switch(response, asked).await;
                 }
+                Next::Answer(response, asked) => self.answer(response, &asked).await?,
                 Next::Refused(error) => {
                     self.control().on_phase(Phase::Request);
                     self.refuse(error).await?
                 }
                 Next::End => Behind::Close,
+                Next::Gone => return Ok(()),
             };
             match behind {
                 Behind::Another => self.control().on_phase(Phase::Head),
@@ -199,93 +206,30 @@ where
         }
     }
 
+    /// Waits for a request and for what the service has to say to it.
+    async fn next(&mut self) -> io::Result<Next<V::Body>> {
+        let Self {
+            shared,
+            service,
+            limits,
+            draining,
+        } = self;
+        let (call, asked) = match poll_fn(|cx| poll_next(cx, shared, limits, draining)).await? {
+            Found::Head(head) => {
+                let (request, asked) = begin(shared, head);
+                // Boxed: a connection that waits for its next request has no room for one.
+                (Box::pin(service.call(request)), asked)
+            }
+            Found::Error(error) => return Ok(Next::Refused(error)),
+            Found::End => return Ok(Next::End),
+        };
+        shared.control.on_phase(Phase::Request);
+        let response = run_call(call, shared, draining, asked.version).await;
+        Ok(response.map_or(Next::Gone, |response| Next::Answer(response, asked)))
+    }
+
     fn control(&self) -> &C {
         &self.shared.control
-    }
-
-    /// Reads the next head. A connection that is asked to go does so once nothing has come that it could answer.
-    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Next>> {
-        let mut conn = self.shared.lock();
-        match conn.poll_head(cx, &self.limits, &*self.shared.control) {
-            Poll::Ready(Ok(Some(Ok(head)))) => return Poll::Ready(Ok(Next::Request(Box::new(head)))),
-            Poll::Ready(Ok(Some(Err(error)))) => return Poll::Ready(Ok(Next::Refused(error))),
-            Poll::Ready(Ok(None)) => return Poll::Ready(Ok(Next::End)),
-            Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-            Poll::Pending => {}
-        }
-        let begun = conn.has_begun();
-        match self.shared.control.poll_command(cx) {
-            None => Poll::Pending,
-            Some(Command::Drain) if begun => {
-                self.draining = true;
-                Poll::Pending
-            }
-            Some(Command::TimeOut) if begun => Poll::Ready(Ok(Next::Refused(HeadError::TimedOut))),
-            Some(_) => Poll::Ready(Ok(Next::End)),
-        }
-    }
-
-    /// The request for the service, and what its answer depends on.
-    fn begin(&self, head: RequestHead) -> (Request<RequestBody>, Asked) {
-        let RequestHead {
-            mut request,
-            framing,
-            keep_alive,
-            expects_continue,
-        } = head;
-        let mut asked = Asked {
-            method: request.method().clone(),
-            version: request.version(),
-            keep_alive,
-            upgrade: None,
-        };
-        if framing == Framing::None && asks_for_upgrade(&request) {
-            let (offer, upgrade) = upgrade::offer();
-            request.extensions_mut().insert(upgrade);
-            asked.upgrade = Some(offer);
-        }
-        let body = conn::begin(&self.shared, framing, expects_continue, keep_alive);
-        (request.map(|()| body), asked)
-    }
-
-    /// Runs the service; `None` if the client left or the connection is to close without an answer.
-    async fn call(&mut self, request: Request<RequestBody>) -> io::Result<Option<Response<V::Body>>> {
-        let shared = &self.shared;
-        let draining = &mut self.draining;
-        // HTTP/1.0 knows no interim answers (RFC 9110, section 15.2).
-        let takes_interim = request.version() == Version::HTTP_11;
-        // Boxed: a connection that waits for its next request has no room for one.
-        let mut call = Box::pin(self.service.call(request));
-        poll_fn(move |cx| {
-            loop {
-                let answer = call.as_mut().poll(cx);
-                if let Some(interim) = shared.control.take_interim()
-                    && takes_interim
-                {
-                    shared.lock().write_interim(&interim);
-                }
-                if let Poll::Ready(answer) = answer {
-                    return Poll::Ready(Ok(answer.ok()));
-                }
-                let mut conn = shared.lock();
-                if conn.poll_watch(cx, &*shared.control).is_ready() {
-                    return Poll::Ready(Ok(None));
-                }
-                match shared.control.poll_command(cx) {
-                    None => return Poll::Pending,
-                    Some(Command::Drain) => {
-                        *draining = true;
-                        return Poll::Pending;
-                    }
-                    // The service hears of it by the body that it waits for, if it does.
-                    Some(Command::TimeOut) => {
-                        conn.fail_body(BodyError::TimedOut);
-                    }
-                    Some(Command::Close) => return Poll::Ready(Ok(None)),
-                }
-            }
-        })
-        .await
     }
 
     /// Writes the answer and says what is left to do.
@@ -389,6 +333,107 @@ where
         })
         .await
     }
+}
+
+/// Reads the next head. A connection that is asked to go does so once nothing has come that it could answer.
+fn poll_next<S, C>(
+    cx: &mut Context<'_>,
+    shared: &Shared<S, C>,
+    limits: &HeadLimits,
+    draining: &mut bool,
+) -> Poll<io::Result<Found>>
+where
+    S: Stream,
+    C: Control,
+{
+    let mut conn = shared.lock();
+    match conn.poll_head(cx, limits, &*shared.control) {
+        Poll::Pending => {}
+        found => return found,
+    }
+    let begun = conn.has_begun();
+    match shared.control.poll_command(cx) {
+        None => Poll::Pending,
+        Some(Command::Drain) if begun => {
+            *draining = true;
+            Poll::Pending
+        }
+        Some(Command::TimeOut) if begun => Poll::Ready(Ok(Found::Error(HeadError::TimedOut))),
+        Some(_) => Poll::Ready(Ok(Found::End)),
+    }
+}
+
+/// The request for the service, and what its answer depends on.
+fn begin<S, C>(shared: &Arc<Shared<S, C>>, head: RequestHead) -> (Request<RequestBody>, Asked)
+where
+    S: Stream + 'static,
+    C: Control,
+{
+    let RequestHead {
+        mut request,
+        framing,
+        keep_alive,
+        expects_continue,
+    } = head;
+    let mut asked = Asked {
+        method: request.method().clone(),
+        version: request.version(),
+        keep_alive,
+        upgrade: None,
+    };
+    if framing == Framing::None && asks_for_upgrade(&request) {
+        let (offer, upgrade) = upgrade::offer();
+        request.extensions_mut().insert(upgrade);
+        asked.upgrade = Some(offer);
+    }
+    let body = conn::begin(shared, framing, expects_continue, keep_alive);
+    (request.map(|()| body), asked)
+}
+
+/// Waits for the service; `None` if the client left or the connection is to close without an answer.
+async fn run_call<F, B, E, S, C>(
+    mut call: Pin<Box<F>>,
+    shared: &Shared<S, C>,
+    draining: &mut bool,
+    version: Version,
+) -> Option<Response<B>>
+where
+    F: Future<Output = Result<Response<B>, E>>,
+    S: Stream,
+    C: Control,
+{
+    // HTTP/1.0 knows no interim answers (RFC 9110, section 15.2).
+    let takes_interim = version == Version::HTTP_11;
+    poll_fn(move |cx| {
+        loop {
+            let answer = call.as_mut().poll(cx);
+            if let Some(interim) = shared.control.take_interim()
+                && takes_interim
+            {
+                shared.lock().write_interim(&interim);
+            }
+            if let Poll::Ready(answer) = answer {
+                return Poll::Ready(answer.ok());
+            }
+            let mut conn = shared.lock();
+            if conn.poll_watch(cx, &*shared.control).is_ready() {
+                return Poll::Ready(None);
+            }
+            match shared.control.poll_command(cx) {
+                None => return Poll::Pending,
+                Some(Command::Drain) => {
+                    *draining = true;
+                    return Poll::Pending;
+                }
+                // The service hears of it by the body that it waits for, if it does.
+                Some(Command::TimeOut) => {
+                    conn.fail_body(BodyError::TimedOut);
+                }
+                Some(Command::Close) => return Poll::Ready(None),
+            }
+        }
+    })
+    .await
 }
 
 impl<S, V, C> Drop for Driver<S, V, C> {

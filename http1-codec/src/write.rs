@@ -49,10 +49,14 @@ pub(crate) fn request_head(
         None => put(to, b"/"),
     }
     put(to, b" HTTP/1.1\r\n");
-    if !headers.contains_key(header::HOST) {
+    let mut has_host = false;
+    fields(to, headers, |name| {
+        has_host |= name == header::HOST;
+        is_framing(name)
+    });
+    if !has_host {
         put(to, b"host: \r\n");
     }
-    fields(to, headers, is_framing);
     framing_field(to, framing);
     put(to, b"\r\n");
 }
@@ -77,8 +81,14 @@ pub(crate) fn response_head(
 ) {
     status_line(to, status);
     let switches = status == StatusCode::SWITCHING_PROTOCOLS;
-    fields(to, headers, |name| {
-        is_framing(name) || (!switches && name == header::CONNECTION)
+    let mut has_date = false;
+    fields(to, headers, |name| match *name {
+        header::CONNECTION => !switches,
+        header::DATE => {
+            has_date = true;
+            false
+        }
+        _ => is_framing(name),
     });
     match persistence {
         Persistence::Implied => {}
@@ -86,9 +96,7 @@ pub(crate) fn response_head(
         Persistence::Close => put(to, b"connection: close\r\n"),
     }
     framing_field(to, framing);
-    if let Some(date) = date
-        && !headers.contains_key(header::DATE)
-    {
+    if let Some(date) = date.filter(|_| !has_date) {
         field(to, &header::DATE, date);
     }
     put(to, b"\r\n");
@@ -129,7 +137,7 @@ fn status_line(to: &mut Vec<u8>, status: StatusCode) {
     put(to, b"\r\n");
 }
 
-fn fields(to: &mut Vec<u8>, headers: &HeaderMap, is_dropped: impl Fn(&HeaderName) -> bool) {
+fn fields(to: &mut Vec<u8>, headers: &HeaderMap, mut is_dropped: impl FnMut(&HeaderName) -> bool) {
     for (name, value) in headers {
         if !is_dropped(name) {
             field(to, name, value);
@@ -170,7 +178,7 @@ fn decimal(to: &mut Vec<u8>, mut number: u64) {
 
 /// Fields that the codec writes by itself.
 fn is_framing(name: &HeaderName) -> bool {
-    name == header::CONTENT_LENGTH || name == header::TRANSFER_ENCODING
+    matches!(*name, header::CONTENT_LENGTH | header::TRANSFER_ENCODING)
 }
 
 fn put(to: &mut Vec<u8>, bytes: &[u8]) {

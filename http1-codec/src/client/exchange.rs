@@ -133,6 +133,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, B: Outgoing, K: Keep<S>> Exchange<S, B, 
 
     /// The answer behind its head.
     pub(super) fn answer(mut self, head: ResponseHead) -> Response<Answer<S, B, K>> {
+        buffers::recycle(std::mem::take(self.upload.request.headers_mut()));
         let response = head.response;
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             let upgraded = Upgraded::new(self.io, self.buffer.freeze());

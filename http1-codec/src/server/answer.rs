@@ -12,6 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::conn::Shared;
 use super::{Asked, Body, Control};
+use crate::buffers;
 use crate::framing::has_no_body;
 use crate::head::connection_has;
 use crate::outbox::{Outbox, Wrapping};
@@ -70,6 +71,7 @@ impl<B: Body> Writer<B> {
             persistence,
             date,
         );
+        buffers::recycle(head.headers);
         Self {
             body: plan.has_body.then_some(body),
             outbox,

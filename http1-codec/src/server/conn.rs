@@ -13,12 +13,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::held::Held;
 use super::request_body::{RequestBody, Source};
-use super::{Control, Phase};
+use super::{Control, Found, Phase};
 use crate::body::{BodyReader, Piece};
 use crate::buffers;
-use crate::error::{BodyError, HeadError};
+use crate::error::BodyError;
 use crate::framing::Framing;
-use crate::head::{HeadLimits, HeadReader, RequestHead};
+use crate::head::{HeadLimits, HeadReader};
 use crate::outbox::Outbox;
 use crate::write;
 
@@ -237,23 +237,23 @@ impl<S> Conn<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Conn<S> {
-    /// The next head; an error in it; or `None` at the end of the connection.
+    /// What comes next.
     pub(super) fn poll_head(
         &mut self,
         cx: &mut Context<'_>,
         limits: &HeadLimits,
         control: &impl Control,
-    ) -> Poll<io::Result<Option<Result<RequestHead, HeadError>>>> {
+    ) -> Poll<io::Result<Found>> {
         loop {
             if !self.buffer.is_empty() {
                 match self.head.request(&mut self.buffer, limits) {
-                    Ok(Some(head)) => return Poll::Ready(Ok(Some(Ok(head)))),
+                    Ok(Some(head)) => return Poll::Ready(Ok(Found::Head(head))),
                     Ok(None) => {}
-                    Err(error) => return Poll::Ready(Ok(Some(Err(error)))),
+                    Err(error) => return Poll::Ready(Ok(Found::Error(error))),
                 }
             }
             if self.ended {
-                return Poll::Ready(Ok(None));
+                return Poll::Ready(Ok(Found::End));
             }
             match ready!(buffers::poll_read(&mut self.io, &mut self.buffer, cx))? {
                 0 => self.ended = true,

@@ -7,8 +7,6 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header;
-use http::request::Parts;
 use http::{Response, StatusCode, Version};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::Notify;
@@ -17,6 +15,7 @@ use tokio::time::{Sleep, sleep};
 use crate::body::{Body, BoxError};
 use crate::http::connection::Connection;
 use crate::http::hop_by_hop;
+use crate::http::marks::Marks;
 
 /// How long an upstream that says nothing holds a body back whose client waits for a 100.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -47,13 +46,18 @@ pub(crate) struct Interim<'c> {
 }
 
 /// Holds `body` back if its client waits for a 100, and makes what opens it.
-pub(crate) fn begin<'c>(body: Body, head: &Parts, connection: &'c Connection) -> (Body, Interim<'c>) {
+pub(crate) fn begin<'c>(
+    body: Body,
+    version: Version,
+    marks: Marks,
+    connection: &'c Connection,
+) -> (Body, Interim<'c>) {
     let mut interim = Interim {
         connection,
-        passes: head.version == Version::HTTP_11,
+        passes: version == Version::HTTP_11,
         gate: None,
     };
-    if body.is_end_stream() || !head.headers.contains_key(header::EXPECT) {
+    if !marks.any(Marks::EXPECT) || body.is_end_stream() {
         return (body, interim);
     }
     let gate = Arc::<Gate>::default();
@@ -119,7 +123,6 @@ impl HttpBody for Held {
 
 #[cfg(test)]
 mod tests {
-    use http::Request;
     use http1_codec::server::Control as _;
 
     use super::*;
@@ -129,16 +132,11 @@ mod tests {
         Connection::new("127.0.0.1:9".parse().unwrap(), None, false)
     }
 
-    fn head(request: http::request::Builder) -> Parts {
-        request.body(()).unwrap().into_parts().0
-    }
-
     #[tokio::test(start_paused = true)]
     async fn a_silent_upstream_holds_a_body_for_a_second_only() {
-        let expecting = head(Request::post("/").header("expect", "100-continue"));
         let began = tokio::time::Instant::now();
         let client = client();
-        let (body, _interim) = begin(Body::full("abc"), &expecting, &client);
+        let (body, _interim) = begin(Body::full("abc"), Version::HTTP_11, Marks::EXPECT, &client);
 
         assert_eq!(read_all(body).await.unwrap().0, b"abc");
         assert_eq!(began.elapsed(), PATIENCE);
@@ -154,7 +152,7 @@ mod tests {
             .body(())
             .unwrap();
         let client = client();
-        let (_, interim) = begin(Body::empty(), &head(Request::get("/")), &client);
+        let (_, interim) = begin(Body::empty(), Version::HTTP_11, Marks::default(), &client);
         interim.pass_on(&answer);
         assert_eq!(
             client.state().take_interim().unwrap(),
@@ -165,8 +163,7 @@ mod tests {
     #[test]
     fn a_client_of_http_1_0_gets_no_interim_answer() {
         let client = client();
-        let old = head(Request::get("/").version(Version::HTTP_10));
-        let (_, interim) = begin(Body::empty(), &old, &client);
+        let (_, interim) = begin(Body::empty(), Version::HTTP_10, Marks::default(), &client);
         interim.pass_on(&Response::builder().status(103).body(()).unwrap());
         assert!(client.state().take_interim().is_none());
     }

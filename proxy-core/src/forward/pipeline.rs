@@ -10,7 +10,7 @@ use http_body::Body as _;
 use http1_codec::HeadError;
 
 use super::access_log::{Access, Seen};
-use super::exchange::{Answered, Failed, Target, exchange};
+use super::exchange::{self, Answered, Failed, Target};
 use super::interim::{self, Interim};
 use super::outgoing;
 use super::upload::{self, Upload};
@@ -21,6 +21,7 @@ use crate::error::{Failure, Reason};
 use crate::failure_log::FailureGates;
 use crate::http::connection::Connection;
 use crate::http::forwarded::{self, Client};
+use crate::http::marks::Marks;
 use crate::http::server::Service;
 use crate::http::target::{self, Asks};
 use crate::http::upgrade::{self, OnUpgrade, Wanted};
@@ -72,6 +73,7 @@ struct Exchange<'a> {
     view: &'a View,
     server: &'a ServerView,
     connection: &'a Connection,
+    access: Option<Box<Access>>,
     /// For the access log.
     seen: Seen,
 }
@@ -100,39 +102,43 @@ impl Handler {
             return Ok(reply::text(StatusCode::SERVICE_UNAVAILABLE));
         };
         let mut unanswered = Unanswered(Some(worker));
-        let mut access = server
-            .logs
-            .as_ref()
-            .and_then(|logs| Access::begin(logs, &request, connection))
-            .map(Box::new);
-        let request = match &access {
-            Some(access) => request.map(|body| access.meter_request(body)),
-            None => request,
-        };
         let mut exchange = Exchange {
             worker,
             view: &view,
             server,
             connection,
+            access: None,
             seen: Seen::default(),
         };
-        let answer = exchange.answer(request).await;
-        let Exchange { seen, .. } = exchange;
+        // Everything before and after the one wait is plain code: its locals take no room in the future.
+        let answer = match exchange.begin(request) {
+            Routed::Answered(answer) => answer,
+            Routed::Onward(onward, request) => {
+                let Onward {
+                    cluster,
+                    target,
+                    interim,
+                    ..
+                } = &*onward;
+                let answered = exchange::exchange(worker, cluster, *target, request, interim).await;
+                Some(exchange.answer(answered, *onward))
+            }
+        };
         unanswered.0 = None;
-        let response = answer.ok_or(Aborted)?;
-        let response = response.map(|body| limit::within(body, server.write_timeout));
-        Ok(match access.take() {
-            Some(access) => access.finish(response, &seen, &worker.counters),
-            None => response,
-        })
+        answer.map(|answer| exchange.end(answer)).ok_or(Aborted)
     }
 }
 
 impl Service for Handler {
     type Abort = Aborted;
 
-    async fn call(&self, request: Request<Body>, connection: &Connection) -> Result<Response<Body>, Aborted> {
-        self.handle(request, connection).await
+    // No async function: its future would hold the request once more.
+    fn call(
+        &self,
+        request: Request<Body>,
+        connection: &Connection,
+    ) -> impl Future<Output = Result<Response<Body>, Aborted>> + Send {
+        self.handle(request, connection)
     }
 
     fn refuse(&self, error: HeadError, connection: &Connection) -> Response<Body> {
@@ -148,6 +154,7 @@ impl Service for Handler {
             view: &view,
             server,
             connection,
+            access: None,
             seen: Seen::default(),
         };
         let response = exchange.fail(&server.gates, "", failure.into());
@@ -166,33 +173,42 @@ impl Service for Handler {
 // === impl Exchange ===
 
 impl<'a> Exchange<'a> {
-    /// The answer, or `None` to close the connection without one.
-    async fn answer(&mut self, request: Request<Body>) -> Option<Response<Body>> {
-        // Everything before and after the one wait is plain code: its locals take no room in the future.
-        let (mut onward, request) = match self.route(request) {
-            Routed::Answered(response) => return response,
-            Routed::Onward(onward, request) => (onward, request),
-        };
-        let answered = exchange(
-            self.worker,
-            onward.cluster,
-            onward.target,
-            request,
-            &onward.interim,
-        )
-        .await;
+    /// Begins the line of the access log, and routes.
+    fn begin(&mut self, mut request: Request<Body>) -> Routed<'a> {
+        if let Some(logs) = &self.server.logs
+            && let Some(access) = Access::begin(logs, &request, self.connection)
+        {
+            request = request.map(|body| access.meter_request(body));
+            self.access = Some(Box::new(access));
+        }
+        self.route(request)
+    }
+
+    /// The answer to a request that went to an upstream.
+    fn answer(&mut self, answered: Result<Answered, Failed>, mut onward: Onward<'a>) -> Response<Body> {
         let response = match answered.and_then(|answered| self.accept(answered, &mut onward)) {
             Ok(response) => response,
             Err(failed) => self.fail(&onward.cluster.gates, onward.cx.host_port(), failed),
         };
         let response = beside_early(response, &mut onward.cx);
-        Some(filter(response, &onward.walk, &onward.cx))
+        filter(response, &onward.walk, &onward.cx)
+    }
+
+    /// What is done with every answer.
+    fn end(self, mut response: Response<Body>) -> Response<Body> {
+        if self.server.write_timeout.is_some() {
+            response = response.map(|body| limit::within(body, self.server.write_timeout));
+        }
+        match self.access {
+            Some(access) => access.finish(response, &self.seen, &self.worker.counters),
+            None => response,
+        }
     }
 
     /// Checks the head and walks the routes to an answer or to an upstream.
     fn route(&mut self, request: Request<Body>) -> Routed<'a> {
         let (mut parts, body) = request.into_parts();
-        let host = match target::check(&mut parts) {
+        let host = match target::check(&mut parts, self.connection.state().is_checked()) {
             Ok(Asks::Resource(host)) => host,
             Ok(Asks::Server) => return Routed::Answered(Some(Response::new(Body::empty()))),
             Err(rejection) => {
@@ -229,17 +245,19 @@ impl<'a> Exchange<'a> {
                 let response = self.fail(&doors.gates, cx.host_port(), failure.into());
                 beside_early(response, &mut cx)
             }
-            Step::Proxy(_) if forwarded::is_looping(&cx.parts.headers) => {
-                let response = self.fail(&server.gates, cx.host_port(), Reason::Loop.into());
+            Step::Proxy(number) => {
+                let marks = Marks::of(&cx.parts.headers);
+                let reason = if marks.any(Marks::VIA) && forwarded::is_looping(&cx.parts.headers) {
+                    Reason::Loop
+                } else {
+                    match self.destination(number, &walk, &cx.parts.method) {
+                        Some(to) => return self.onward(cx, walk, to, &client, body, marks),
+                        None => Reason::NoUpstream,
+                    }
+                };
+                let response = self.fail(&server.gates, cx.host_port(), reason.into());
                 beside_early(response, &mut cx)
             }
-            Step::Proxy(number) => match self.destination(number, &walk, &cx.parts.method) {
-                Some((cluster, target)) => return self.onward(cx, walk, cluster, target, &client, body),
-                None => {
-                    let response = self.fail(&server.gates, cx.host_port(), Reason::NoUpstream.into());
-                    beside_early(response, &mut cx)
-                }
-            },
         };
         Routed::Answered(Some(filter(response, &walk, &cx)))
     }
@@ -249,12 +267,12 @@ impl<'a> Exchange<'a> {
         &self,
         mut cx: Context,
         walk: Walk<'a>,
-        cluster: &'a Cluster,
-        target: Target<'a>,
+        (cluster, target): (&'a Cluster, Target<'a>),
         client: &Client,
         body: Body,
+        marks: Marks,
     ) -> Routed<'a> {
-        let wanted = Wanted::of(&cx.parts, !body.is_end_stream());
+        let wanted = Wanted::of(&cx.parts, marks, !body.is_end_stream());
         let client_upgrade = wanted
             .as_ref()
             .and_then(|_| OnUpgrade::of(&mut cx.parts.extensions));
@@ -267,13 +285,14 @@ impl<'a> Exchange<'a> {
         parts.extensions.clear();
         let body = limit::within(body, self.server.body_timeout);
         let (body, upload) = upload::stoppable(body);
-        let (body, interim) = interim::begin(body, &parts, self.connection);
+        let (body, interim) = interim::begin(body, parts.version, marks, self.connection);
         outgoing::prepare(
             &mut parts,
             self.connection,
             client,
             cx.host.as_ref(),
             wanted.as_ref(),
+            marks,
         );
         let request = Box::new(Request::from_parts(parts, body));
         Routed::Onward(

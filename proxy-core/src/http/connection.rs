@@ -44,6 +44,7 @@ pub(crate) struct ConnState {
     awaits_body: AtomicBool,
     closing: AtomicBool,
     multiplexed: AtomicBool,
+    checked: AtomicBool,
     commands: AtomicU8,
     wake: AtomicWaker,
     has_interim: AtomicBool,
@@ -137,6 +138,16 @@ impl ConnState {
     /// The connection carries many streams at once.
     pub(crate) fn set_multiplexed(&self) {
         self.multiplexed.store(true, Ordering::Relaxed);
+    }
+
+    /// The connection's heads were checked when they were read.
+    pub(crate) fn set_checked(&self) {
+        self.checked.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether what `http1_codec` refuses cannot come over this connection.
+    pub(crate) fn is_checked(&self) -> bool {
+        self.checked.load(Ordering::Relaxed)
     }
 
     /// Counts a request until the guard is dropped.

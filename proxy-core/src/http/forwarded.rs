@@ -7,6 +7,7 @@ use ip_network_table::IpNetworkTable;
 use ipnet::IpNet;
 
 use super::connection::Connection;
+use super::marks::Marks;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
@@ -145,6 +146,7 @@ pub(crate) fn set_forwarded(
     connection: &Connection,
     client: &Client,
     host: Option<&HeaderValue>,
+    marks: Marks,
 ) {
     let proto = HeaderValue::from_static(if connection.is_tls() { "https" } else { "http" });
     if client.via_trusted_proxy {
@@ -156,8 +158,10 @@ pub(crate) fn set_forwarded(
         return;
     }
     // Servers that read these instead would believe whoever sends them.
-    headers.remove(header::FORWARDED);
-    headers.remove(X_REAL_IP);
+    if marks.any(Marks::FORWARDED) {
+        headers.remove(header::FORWARDED);
+        headers.remove(X_REAL_IP);
+    }
     headers.insert(X_FORWARDED_FOR, connection.peer_ip().clone());
     headers.insert(X_FORWARDED_PROTO, proto);
     match host {
@@ -306,6 +310,7 @@ mod tests {
             &connection,
             &client,
             Some(&HeaderValue::from_static("a.test")),
+            Marks::FORWARDED,
         );
 
         assert_eq!(headers[X_FORWARDED_FOR], "9.9.9.9");
@@ -323,7 +328,7 @@ mod tests {
             ip: "7.7.7.7".parse().unwrap(),
             via_trusted_proxy: true,
         };
-        set_forwarded(&mut headers, &connection, &client, None);
+        set_forwarded(&mut headers, &connection, &client, None, Marks::default());
 
         assert_eq!(headers.get_all(X_FORWARDED_FOR).iter().count(), 1);
         assert_eq!(headers[X_FORWARDED_FOR], "6.6.6.6, 7.7.7.7, 10.0.0.9");

@@ -2,6 +2,8 @@
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
+use super::marks::Marks;
+
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 
@@ -25,9 +27,16 @@ const NEVER_NOMINATED: [HeaderName; 4] = [
 
 /// Removes what must not be forwarded from a request's fields. `te: trailers` stays, as it says something
 /// about the client itself; the transport adds its own `Connection`.
-pub(crate) fn strip_request(headers: &mut HeaderMap) {
+pub(crate) fn strip_request(headers: &mut HeaderMap, marks: Marks) {
+    const ANY: Marks = Marks::CONNECTION
+        .and(Marks::TE)
+        .and(Marks::UPGRADE)
+        .and(Marks::HOP_BY_HOP);
+    if !marks.any(ANY) {
+        return;
+    }
     let wants_trailers = headers.get_all(header::TE).iter().any(lists_trailers);
-    strip(headers);
+    remove(headers);
     headers.remove(header::PROXY_AUTHORIZATION);
     if wants_trailers {
         headers.insert(header::TE, HeaderValue::from_static("trailers"));
@@ -36,8 +45,12 @@ pub(crate) fn strip_request(headers: &mut HeaderMap) {
 
 /// Removes what must not be forwarded from a response's fields.
 pub(crate) fn strip_response(headers: &mut HeaderMap) {
-    strip(headers);
-    headers.remove(header::PROXY_AUTHENTICATE);
+    // One look at the names costs less than a search for each that is not there.
+    let mut names = headers.keys();
+    if names.any(|name| HOP_BY_HOP.contains(name) || name == header::PROXY_AUTHENTICATE) {
+        remove(headers);
+        headers.remove(header::PROXY_AUTHENTICATE);
+    }
 }
 
 /// Removes trailer fields that could change framing, routing, credentials or how the content is read
@@ -54,11 +67,7 @@ pub(crate) fn connection_lists(headers: &HeaderMap, token: &str) -> bool {
     tokens(headers).any(|listed| listed.eq_ignore_ascii_case(token.as_bytes()))
 }
 
-fn strip(headers: &mut HeaderMap) {
-    // One look at the names costs less than a search for each that is not there.
-    if !headers.keys().any(|name| HOP_BY_HOP.contains(name)) {
-        return;
-    }
+fn remove(headers: &mut HeaderMap) {
     if headers.contains_key(header::CONNECTION) {
         let nominated: Vec<HeaderName> = tokens(headers)
             .filter_map(|token| HeaderName::from_bytes(token).ok())
@@ -144,6 +153,10 @@ mod tests {
         map
     }
 
+    fn strip(headers: &mut HeaderMap) {
+        strip_request(headers, Marks::of(headers));
+    }
+
     fn names(headers: &HeaderMap) -> Vec<&str> {
         headers.keys().map(HeaderName::as_str).collect()
     }
@@ -155,7 +168,7 @@ mod tests {
             ("x-hop", b"1"),
             ("x-end", b"2"),
         ]);
-        strip_request(&mut map);
+        strip(&mut map);
         assert_eq!(names(&map), ["x-end"]);
     }
 
@@ -168,7 +181,7 @@ mod tests {
             ("cookie", b"a=b"),
             ("authorization", b"x"),
         ]);
-        strip_request(&mut map);
+        strip(&mut map);
         let mut left = names(&map);
         left.sort_unstable();
         assert_eq!(left, ["authorization", "content-length", "cookie", "host"]);
@@ -177,7 +190,7 @@ mod tests {
     #[test]
     fn a_connection_value_that_is_no_text_is_no_fault() {
         let mut map = headers(&[("connection", b"\xff, \xfe"), ("x", b"1")]);
-        strip_request(&mut map);
+        strip(&mut map);
         assert_eq!(names(&map), ["x"]);
     }
 
@@ -190,7 +203,7 @@ mod tests {
             ("\tTrailers", true),
         ] {
             let mut map = headers(&[("te", te.trim().as_bytes())]);
-            strip_request(&mut map);
+            strip(&mut map);
             assert_eq!(
                 map.get("te").is_some_and(|value| value == "trailers"),
                 passed,

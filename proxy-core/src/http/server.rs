@@ -141,6 +141,7 @@ pub(crate) async fn serve<S, V>(
     match protocol {
         Protocol::Http1 => {
             let control = Arc::clone(requests.connection.state());
+            control.set_checked();
             let limits = settings.head_limits();
             if let Err(error) =
                 http1_codec::server::serve(stream, read_ahead, limits, control, requests).await
@@ -241,8 +242,12 @@ impl<V: Service> http1_codec::server::Service for Requests<V> {
     type Body = Body;
     type Error = V::Abort;
 
-    async fn call(&self, request: Request<RequestBody>) -> Result<Response<Body>, V::Abort> {
-        self.service.call(request.map(Body::from), &self.connection).await
+    // No async function: its future would hold the request once more.
+    fn call(
+        &self,
+        request: Request<RequestBody>,
+    ) -> impl Future<Output = Result<Response<Body>, V::Abort>> + Send {
+        self.service.call(request.map(Body::from), &self.connection)
     }
 
     fn refuse(&self, error: HeadError) -> Response<Body> {

@@ -1,9 +1,10 @@
 //! Head checks: what a request must look like before anything routes it, in one form for HTTP/1.1 and
 //! HTTP/2 (RFC 9112, section 3; RFC 9113, section 8.3; RFC 9110, sections 4.2 and 10.1.1).
 //!
-//! hyper parses leniently here: it passes on requests without Host, with two, with any target form and
-//! with any transfer coding. What leaves this module has an origin-form target with resolved dot segments,
-//! one valid host, and framing that both sides of the proxy read the same way.
+//! The heads of this proxy's own HTTP/1 were checked when they were read. Those of HTTP/2, and of servers that the
+//! proxy is mounted in, are not: they may come without Host, with two, and with any target form and coding. What
+//! leaves this module has an origin-form target with resolved dot segments, one valid host, and framing that both
+//! sides of the proxy read the same way.
 
 use std::borrow::Cow;
 
@@ -13,6 +14,7 @@ use http::uri::PathAndQuery;
 use http::{Method, StatusCode, Uri, Version};
 
 use super::forwarded;
+use super::marks::Marks;
 
 /// The longest request target in bytes; a longer one gets 414.
 pub(crate) const MAX_TARGET: usize = 8 * 1024;
@@ -33,15 +35,20 @@ pub(crate) enum Asks {
     Server,
 }
 
-/// Checks a request head and brings it into the form that is routed and forwarded.
-pub(crate) fn check(parts: &mut Parts) -> Result<Asks, Rejection> {
+/// Checks a request head and brings it into the form that is routed and forwarded. `is_checked` says that
+/// `http1_codec` has read it.
+pub(crate) fn check(parts: &mut Parts, is_checked: bool) -> Result<Asks, Rejection> {
     if parts.method == Method::CONNECT {
         return Err(refuse(StatusCode::METHOD_NOT_ALLOWED, "CONNECT is not served"));
     }
+    if is_checked && parts.uri.authority().is_none() && parts.uri.path() != "*" {
+        check_fields(&mut parts.headers)?;
+        set_origin_form(&mut parts.uri)?;
+        return Ok(Asks::Resource(parts.headers.get(header::HOST).cloned()));
+    }
     let host = host(parts)?;
     check_framing(&mut parts.headers)?;
-    check_expect(&parts.headers)?;
-    drop_aliases(&mut parts.headers);
+    check_fields(&mut parts.headers)?;
     if parts.uri.path() == "*" {
         return match parts.method {
             Method::OPTIONS => Ok(Asks::Server),
@@ -98,47 +105,12 @@ fn check_scheme(uri: &Uri) -> Result<(), Rejection> {
     }
 }
 
-/// `host`, `host:port`, with a name, an IPv4 address or an IPv6 address in brackets.
 fn check_authority(text: &[u8]) -> Result<(), Rejection> {
-    const WRONG: Rejection = bad("the host is not valid");
-    if text.is_empty() || text.len() > 255 {
-        return Err(WRONG);
-    }
-    let (name, port) = if text.starts_with(b"[") {
-        let end = text.iter().position(|byte| *byte == b']').ok_or(WRONG)?;
-        let (address, rest) = text.split_at(end + 1);
-        let inner = std::str::from_utf8(&address[1..end]).map_err(|_| WRONG)?;
-        inner.parse::<std::net::Ipv6Addr>().map_err(|_| WRONG)?;
-        (None, rest)
-    } else {
-        let end = text.iter().position(|byte| *byte == b':').unwrap_or(text.len());
-        let (name, rest) = text.split_at(end);
-        (Some(name), rest)
-    };
-    let name_is_valid = name.is_none_or(is_host_name);
-    let port_is_valid = match port {
-        [] | [b':'] => true,
-        [b':', digits @ ..] => {
-            digits.iter().all(u8::is_ascii_digit)
-                && std::str::from_utf8(digits)
-                    .is_ok_and(|digits| digits.parse::<u16>().is_ok_and(|port| port > 0))
-        }
-        _ => false,
-    };
-    if name_is_valid && port_is_valid {
+    if http1_codec::is_valid_authority(text) {
         Ok(())
     } else {
-        Err(WRONG)
+        Err(bad("the host is not valid"))
     }
-}
-
-fn is_host_name(name: &[u8]) -> bool {
-    let name = name.strip_suffix(b".").unwrap_or(name);
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~');
-    !name.is_empty()
-        && name
-            .split(|byte| *byte == b'.')
-            .all(|label| !label.is_empty() && label.iter().all(plain))
 }
 
 // === framing ===
@@ -190,6 +162,17 @@ fn check_codings(headers: &HeaderMap) -> Result<(), Rejection> {
     rejection.map_or(Ok(()), Err)
 }
 
+fn check_fields(headers: &mut HeaderMap) -> Result<(), Rejection> {
+    let marks = Marks::of(headers);
+    if marks.any(Marks::EXPECT) {
+        check_expect(headers)?;
+    }
+    if marks.any(Marks::ALIAS) {
+        drop_aliases(headers);
+    }
+    Ok(())
+}
+
 fn check_expect(headers: &HeaderMap) -> Result<(), Rejection> {
     let met = headers
         .get_all(header::EXPECT)
@@ -206,15 +189,13 @@ fn check_expect(headers: &HeaderMap) -> Result<(), Rejection> {
 }
 
 fn drop_aliases(headers: &mut HeaderMap) {
-    if headers.keys().any(forwarded::is_alias) {
-        let aliases: Vec<HeaderName> = headers
-            .keys()
-            .filter(|name| forwarded::is_alias(name))
-            .cloned()
-            .collect();
-        for name in aliases {
-            headers.remove(name);
-        }
+    let aliases: Vec<HeaderName> = headers
+        .keys()
+        .filter(|name| forwarded::is_alias(name))
+        .cloned()
+        .collect();
+    for name in aliases {
+        headers.remove(name);
     }
 }
 
@@ -253,7 +234,8 @@ fn set_origin_form(uri: &mut Uri) -> Result<(), Rejection> {
 /// Removes `.` and `..` segments, plain or with encoded dots (RFC 3986, section 5.2.4). Nothing else of the
 /// path changes: `//` stays, and `%2F` is no separator.
 pub(crate) fn resolve_dot_segments(path: &str) -> Cow<'_, str> {
-    if !path.split('/').any(|segment| dots(segment).is_some()) {
+    let has_dots = path.bytes().any(|byte| matches!(byte, b'.' | b'%'));
+    if !has_dots || !path.split('/').any(|segment| dots(segment).is_some()) {
         return Cow::Borrowed(path);
     }
     let mut kept: Vec<&str> = Vec::new();

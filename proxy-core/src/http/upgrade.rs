@@ -8,6 +8,7 @@ use hyper_util::rt::TokioIo;
 use tracing::debug;
 
 use super::hop_by_hop;
+use super::marks::Marks;
 
 const SEC_WEBSOCKET_ACCEPT: HeaderName = HeaderName::from_static("sec-websocket-accept");
 const SEC_WEBSOCKET_KEY: HeaderName = HeaderName::from_static("sec-websocket-key");
@@ -24,8 +25,9 @@ pub(crate) struct Wanted {
 impl Wanted {
     /// The upgrade that the request asks for. Only a GET of HTTP/1.1 without a body can: anything else is
     /// answered as if the client had not asked, which RFC 9110, section 7.8 allows.
-    pub(crate) fn of(parts: &Parts, has_body: bool) -> Option<Self> {
-        let asks = parts.method == Method::GET
+    pub(crate) fn of(parts: &Parts, marks: Marks, has_body: bool) -> Option<Self> {
+        let asks = marks.any(Marks::UPGRADE)
+            && parts.method == Method::GET
             && parts.version == Version::HTTP_11
             && !has_body
             && hop_by_hop::connection_lists(&parts.headers, "upgrade");
@@ -117,6 +119,10 @@ mod tests {
         request.body(()).unwrap().into_parts().0
     }
 
+    fn wanted(parts: &Parts, has_body: bool) -> Option<Wanted> {
+        Wanted::of(parts, Marks::of(&parts.headers), has_body)
+    }
+
     const ASKS: [(&str, &str); 3] = [
         ("connection", "keep-alive, Upgrade"),
         ("upgrade", "WebSocket"),
@@ -125,19 +131,19 @@ mod tests {
 
     #[test]
     fn only_a_get_that_says_connection_upgrade_asks_for_one() {
-        assert!(Wanted::of(&parts("GET", &ASKS), false).is_some());
-        assert!(Wanted::of(&parts("GET", &ASKS), true).is_none());
-        assert!(Wanted::of(&parts("POST", &ASKS), false).is_none());
-        assert!(Wanted::of(&parts("GET", &ASKS[1..]), false).is_none());
-        assert!(Wanted::of(&parts("GET", &[ASKS[0], ("upgrade", "h2c")]), false).is_none());
+        assert!(wanted(&parts("GET", &ASKS), false).is_some());
+        assert!(wanted(&parts("GET", &ASKS), true).is_none());
+        assert!(wanted(&parts("POST", &ASKS), false).is_none());
+        assert!(wanted(&parts("GET", &ASKS[1..]), false).is_none());
+        assert!(wanted(&parts("GET", &[ASKS[0], ("upgrade", "h2c")]), false).is_none());
         let mut old = parts("GET", &ASKS);
         old.version = Version::HTTP_10;
-        assert!(Wanted::of(&old, false).is_none());
+        assert!(wanted(&old, false).is_none());
     }
 
     #[test]
     fn a_101_must_grant_what_was_asked_for() {
-        let wanted = Wanted::of(&parts("GET", &ASKS), false).unwrap();
+        let wanted = wanted(&parts("GET", &ASKS), false).unwrap();
         let granted = |headers: &[(&str, &str)]| wanted.is_granted_by(&parts("GET", headers).headers);
         assert!(granted(&[
             ("upgrade", "websocket"),

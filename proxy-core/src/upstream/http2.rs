@@ -9,7 +9,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use http::uri::{Authority, Scheme};
-use http::{Request, Response, Uri, header};
+use http::{HeaderMap, Request, Response, Uri, header};
+use hyper::body::Incoming;
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -139,7 +140,7 @@ impl Place {
         let copy = (self.shared && may_repeat(&request)).then(|| head_of(&request));
         set_authority(&mut request);
         let mut error = match self.sender.try_send_request(*request).await {
-            Ok(response) => return Ok(response.map(|body| Body::from(body).on_end(Box::new(self.stream)))),
+            Ok(response) => return self.accept(response),
             Err(error) => error,
         };
         let fate = match (error.take_message(), copy) {
@@ -152,6 +153,44 @@ impl Place {
             failure: failure(error.into_error()),
         })
     }
+}
+
+impl Place {
+    /// Checks what h2 does not: that an answer has one length at most (RFC 9110, section 8.6).
+    fn accept(self, mut response: Response<Incoming>) -> Result<Response<Body>, SendFailure> {
+        match check_length(response.headers_mut()) {
+            Ok(()) => Ok(response.map(|body| Body::from(body).on_end(Box::new(self.stream)))),
+            Err(failure) => Err(SendFailure {
+                fate: Fate::Sent,
+                failure,
+            }),
+        }
+    }
+}
+
+fn check_length(headers: &mut HeaderMap) -> Result<(), Failure> {
+    let mut lengths = headers.get_all(header::CONTENT_LENGTH).iter();
+    let Some(first) = lengths.next() else {
+        return Ok(());
+    };
+    let digits = first.as_bytes();
+    let plain = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    if !plain || lengths.any(|other| other != first) {
+        return Err(bad("a length that is not one number"));
+    }
+    let repeated = headers.get_all(header::CONTENT_LENGTH).iter().nth(1).is_some();
+    if repeated || (digits.len() > 1 && digits.starts_with(b"0")) {
+        let number = std::str::from_utf8(digits)
+            .ok()
+            .and_then(|digits| digits.parse::<u64>().ok());
+        let number = number.ok_or_else(|| bad("a length that is too large"))?;
+        headers.insert(header::CONTENT_LENGTH, number.into());
+    }
+    Ok(())
+}
+
+fn bad(what: &'static str) -> Failure {
+    Failure::from(Reason::BadResponse).with_source(what)
 }
 
 /// A request with the same head and no body.
@@ -224,6 +263,25 @@ mod tests {
     use tokio::io::DuplexStream;
 
     use super::*;
+
+    #[test]
+    fn an_answer_has_one_plain_length() {
+        let length = |values: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(header::CONTENT_LENGTH, http::HeaderValue::from_static(value));
+            }
+            check_length(&mut headers).map(|()| headers)
+        };
+        for bad in [&["5", "6"][..], &["5, 5"], &["+5"], &[""]] {
+            assert_eq!(length(bad).unwrap_err().reason, Reason::BadResponse, "{bad:?}");
+        }
+        let headers = length(&["05", "05"]).unwrap();
+        assert_eq!(
+            headers.get_all("content-length").iter().collect::<Vec<_>>(),
+            ["5"]
+        );
+    }
 
     type Server = h2::server::Connection<DuplexStream, bytes::Bytes>;
 

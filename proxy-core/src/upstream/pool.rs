@@ -27,10 +27,13 @@ pub(crate) struct Pool {
     idle: Mutex<Idle>,
 }
 
+/// The addresses are the configuration's, or lie in its networks: nobody chooses them so that they collide.
+type ByAddress<T> = HashMap<SocketAddr, Vec<T>, foldhash::fast::RandomState>;
+
 #[derive(Debug, Default)]
 struct Idle {
-    http1: HashMap<SocketAddr, Vec<Waiting>>,
-    http2: HashMap<SocketAddr, Vec<Shared>>,
+    http1: ByAddress<Waiting>,
+    http2: ByAddress<Shared>,
     /// Addresses that a name led to since the last look at the names.
     named: HashSet<IpAddr>,
 }

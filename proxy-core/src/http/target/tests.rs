@@ -4,6 +4,11 @@ use http::Request;
 
 use super::*;
 
+/// As for a head that nobody has looked at.
+fn check(parts: &mut Parts) -> Result<Asks, Rejection> {
+    super::check(parts, false)
+}
+
 fn parts(method: &str, target: &str, headers: &[(&str, &str)]) -> Parts {
     let mut request = Request::builder().method(method).uri(target);
     for (name, value) in headers {
