@@ -187,7 +187,7 @@ where
     async fn run(mut self) -> io::Result<()> {
         loop {
             let behind = match self.next().await? {
-                Next::Answer(response, asked) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
+                Next::Answer(response, asked) if response.status().is_informational() => {
                     return self.switch(response, asked).await;
                 }
                 Next::Answer(response, asked) => self.answer(response, &asked).await?,
@@ -308,8 +308,9 @@ where
 
     /// Hands the connection over to whoever waits for it.
     async fn switch(mut self, response: Response<V::Body>, asked: Asked) -> io::Result<()> {
-        let Some(offer) = asked.upgrade else {
-            return Err(io::Error::other("a 101 that the client did not ask for"));
+        let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+        let Some(offer) = asked.upgrade.filter(|_| switches) else {
+            return Err(io::Error::other("an interim answer that no answer follows"));
         };
         let mut writer = Writer::switching(&response, self.control().date().as_ref());
         self.write(&mut writer).await?;

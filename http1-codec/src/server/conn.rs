@@ -403,3 +403,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Conn<S> {
         Poll::Ready(Ok(()))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -140,3 +140,10 @@ async fn a_service_can_end_a_connection_with_its_answer() {
         "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 3\r\n\r\nabc"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_interim_status_is_no_answer() {
+    for status in [100, 103, 199] {
+        assert_eq!(sent("GET / HTTP/1.1", status, Frames::default).await, "");
+    }
+}

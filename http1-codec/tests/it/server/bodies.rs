@@ -355,3 +355,21 @@ async fn an_early_answer_ends_the_connection_if_its_request_goes_on() {
     })
     .await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_nobody_takes_is_not_read_ahead() {
+    let waiting = handler(|request: Request<RequestBody>| async {
+        let body = request.into_body();
+        pending::<()>().await;
+        drop(body);
+        ok("")
+    });
+    let served = serving(Wire::Narrow, Arc::new(()), waiting, async |mut client| {
+        client
+            .send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+            .await;
+        client.expect_full_behind(64 * 1024).await;
+    });
+    let deadline = std::time::Duration::from_secs(60);
+    assert!(tokio::time::timeout(deadline, served).await.is_err());
+}

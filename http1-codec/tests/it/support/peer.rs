@@ -62,6 +62,13 @@ impl Peer {
         self.rest().await;
     }
 
+    /// The other side takes less than this.
+    pub(crate) async fn expect_full_behind(&mut self, bytes: usize) {
+        let data = vec![b'0'; bytes];
+        let send = self.0.write_all(&data);
+        assert!(timeout(Duration::from_secs(1), send).await.is_err());
+    }
+
     /// Nothing comes, however long it is waited for.
     pub(crate) async fn expect_silence(&mut self) {
         let mut piece = [0; 256];
