@@ -124,6 +124,7 @@ enum Next<B> {
 }
 
 /// What came next.
+#[expect(clippy::large_enum_variant, reason = "a head is the usual case, and moves once")]
 enum Found {
     Head(RequestHead),
     /// A head that is no request.
@@ -350,7 +351,7 @@ where
     let mut conn = shared.lock();
     match conn.poll_head(cx, limits, &*shared.control) {
         Poll::Pending => {}
-        found => return found,
+        found @ Poll::Ready(_) => return found,
     }
     let begun = conn.has_begun();
     match shared.control.poll_command(cx) {
