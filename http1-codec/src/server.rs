@@ -65,6 +65,10 @@ pub trait Control: Send + Sync + 'static {
     /// The connection is in another phase now.
     fn on_phase(&self, phase: Phase);
 
+    /// An answer begins whose end only that of the connection tells, or (`false`) all of it is out. If the stream
+    /// is dropped in between, the client must not see a clean end: it would take the answer for a whole one.
+    fn on_open_end(&self, _under_way: bool) {}
+
     /// What the driver is asked to do, the strongest of it. The waker of `cx` is to be woken by anything new.
     fn poll_command(&self, cx: &mut Context<'_>) -> Option<Command>;
 
@@ -241,7 +245,13 @@ where
             turn.is_last();
         }
         let mut writer = Writer::new(response, asked, turn, self.control().date().as_ref());
+        if writer.has_open_end() {
+            self.control().on_open_end(true);
+        }
         self.write(&mut writer).await?;
+        if writer.has_open_end() {
+            self.control().on_open_end(false);
+        }
         let turn = writer.into_turn();
         self.behind(turn).await
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod accept;
 pub(crate) mod bind;
+mod socket;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -27,6 +27,8 @@ pub(super) struct Writer<B> {
     wrapping: Wrapping,
     /// What is left to write of a body of known length.
     left: Option<u64>,
+    /// Only the end of the connection tells where the body ends.
+    open_end: bool,
     /// The body failed: what came before goes out, and then nothing.
     fault: Option<io::Error>,
     turn: Turn,
@@ -53,8 +55,8 @@ impl<B: Body> Writer<B> {
     ) -> Self {
         let (head, body) = response.into_parts();
         let plan = Plan::of(asked, head.status, &head.headers, &body);
-        let ends_by_closing = plan.has_body && plan.field == FramingField::None;
-        if ends_by_closing || connection_has(&head.headers, b"close") {
+        let open_end = plan.has_body && plan.field == FramingField::None;
+        if open_end || connection_has(&head.headers, b"close") {
             turn.is_last();
         }
         let persistence = match (turn.is_marked_last(), asked.version) {
@@ -77,6 +79,7 @@ impl<B: Body> Writer<B> {
             outbox,
             wrapping: plan.wrapping,
             left: plan.length,
+            open_end,
             fault: None,
             turn,
         }
@@ -98,9 +101,15 @@ impl<B: Body> Writer<B> {
             outbox,
             wrapping: Wrapping::Plain,
             left: None,
+            open_end: false,
             fault: None,
             turn: Turn::new(),
         }
+    }
+
+    /// Whether only the end of the connection tells where the body ends.
+    pub(super) fn has_open_end(&self) -> bool {
+        self.open_end
     }
 
     pub(super) fn into_turn(self) -> Turn {

@@ -43,6 +43,7 @@ pub(crate) struct ConnState {
     read_when_idle: AtomicU64,
     awaits_body: AtomicBool,
     closing: AtomicBool,
+    open_end: AtomicBool,
     multiplexed: AtomicBool,
     checked: AtomicBool,
     commands: AtomicU8,
@@ -148,6 +149,11 @@ impl ConnState {
     /// Whether what `http1_codec` refuses cannot come over this connection.
     pub(crate) fn is_checked(&self) -> bool {
         self.checked.load(Ordering::Relaxed)
+    }
+
+    /// Whether an answer is under way of which only the end of the connection tells that it is whole.
+    pub(crate) fn has_open_end(&self) -> bool {
+        self.open_end.load(Ordering::Relaxed)
     }
 
     /// Counts a request until the guard is dropped.
@@ -272,6 +278,10 @@ impl Control for ConnState {
         if phase == Phase::Closing {
             self.closing.store(true, Ordering::Relaxed);
         }
+    }
+
+    fn on_open_end(&self, under_way: bool) {
+        self.open_end.store(under_way, Ordering::Relaxed);
     }
 
     fn poll_command(&self, cx: &mut Context<'_>) -> Option<Command> {

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::Listener;
+use super::socket::Socket;
 use crate::forward::worker::Worker;
 use crate::http::connection::Connection;
 use crate::http::server::{self, HttpSettings, Protocol, Service};
@@ -80,6 +81,7 @@ async fn connection(
     if worker.tasks.stop().is_cancelled() {
         state.command(Command::Drain);
     }
+    let stream = Socket::new(stream, state);
     let http = listener.http;
     match &listener.tls {
         None => server::serve(stream, None, connection, http, service).await,
@@ -93,7 +95,7 @@ async fn connection(
 
 async fn secured(
     acceptor: TlsAcceptor,
-    stream: TcpStream,
+    stream: Socket,
     connection: Arc<Connection>,
     http: HttpSettings,
     service: impl Service,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::{HeaderMap, Response};
 
-use crate::support::{Frames, TestBody, each_wire, handler, serving};
+use crate::support::{Frames, Script, TestBody, each_wire, handler, serving};
 
 /// What a server sends for an answer with this body to a request with this first line.
 async fn sent(line: &str, status: u16, body: impl Fn() -> Frames + Send + Sync) -> String {
@@ -75,6 +75,40 @@ async fn an_old_client_gets_a_body_of_unknown_length_until_the_end() {
     })
     .await;
     assert_eq!(text, "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nabcde");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_control_knows_while_a_clean_end_would_complete_an_answer() {
+    type Make = fn() -> Frames;
+    let whole: Make = || Frames::default().data("abc");
+    let failing: Make = || Frames::default().data("abc").fail();
+    let counted: Make = || Frames::default().data("abc").of_length(3);
+    let cases: [(&str, Make, &[bool]); 5] = [
+        ("HTTP/1.0", whole, &[true, false]),
+        ("HTTP/1.0", failing, &[true]),
+        ("HTTP/1.0", counted, &[]),
+        ("HTTP/1.1", whole, &[]),
+        ("HTTP/1.1", failing, &[]),
+    ];
+    for (version, frames, heard) in cases {
+        each_wire(async |wire| {
+            let script = Arc::new(Script::default());
+            let service = handler(|_| {
+                let body = TestBody::new(frames());
+                async { Ok(Response::new(body)) }
+            });
+            let served = serving(wire, Arc::clone(&script), service, async |mut client| {
+                client
+                    .send(format!("GET / {version}\r\nHost: a\r\nConnection: close\r\n\r\n"))
+                    .await;
+                client.finish().await;
+                client.rest().await;
+            })
+            .await;
+            assert_eq!(script.open_end(), heard, "{version}: {served:?}");
+        })
+        .await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

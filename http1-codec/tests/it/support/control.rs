@@ -18,6 +18,7 @@ struct State {
     waker: Option<Waker>,
     phases: Vec<Phase>,
     interim: Option<Vec<u8>>,
+    open_end: Vec<bool>,
 }
 
 // === impl Script ===
@@ -52,6 +53,11 @@ impl Script {
     pub(crate) fn phases(&self) -> Vec<Phase> {
         self.0.lock().unwrap().phases.clone()
     }
+
+    /// What it heard of answers whose end is that of the connection.
+    pub(crate) fn open_end(&self) -> Vec<bool> {
+        self.0.lock().unwrap().open_end.clone()
+    }
 }
 
 impl Control for Script {
@@ -63,6 +69,10 @@ impl Control for Script {
 
     fn on_phase(&self, phase: Phase) {
         self.0.lock().unwrap().phases.push(phase);
+    }
+
+    fn on_open_end(&self, under_way: bool) {
+        self.0.lock().unwrap().open_end.push(under_way);
     }
 
     fn poll_command(&self, cx: &mut Context<'_>) -> Option<Command> {

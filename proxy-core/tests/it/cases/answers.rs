@@ -57,14 +57,9 @@ async fn a_response_that_is_cut_short_never_looks_whole() {
         "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhel",
     ));
     cases.push(cut("RS-01 to HTTP/1.0", reply("Content-Length: 5\r\n\r\nhel")).for_http10());
-    let mut cases = ended(cases);
     // To a client of HTTP/1.0 only a reset can say that chunks are missing.
-    cases.extend(ended(vec![
-        cut("RS-02 to HTTP/1.0", chunked("5\r\nhello\r\n"))
-            .for_http10()
-            .fails(),
-    ]));
-    check(cases).await;
+    cases.push(cut("RS-02 to HTTP/1.0", chunked("5\r\nhello\r\n")).for_http10());
+    check(ended(cases)).await;
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use super::outcome::{Response, responses};
 use super::pace::{BATCH, Metronome, Pace, shared};
-use super::{FAULTS, fault, report, shown};
+use super::{fault, report, shown};
 use crate::support::origin::{Origin, ok};
 use crate::support::rig::{HOST, Rig, get};
 use crate::support::wait::PATIENCE;
@@ -22,7 +22,6 @@ pub(super) struct Case {
     reply: Vec<u8>,
     then: Then,
     expect: Expect,
-    fails: bool,
 }
 
 /// What the upstream does when it has sent its bytes.
@@ -75,7 +74,6 @@ fn case(id: impl Into<String>, reply: impl AsRef<[u8]>, then: Then, expect: Expe
         reply: reply.as_ref().to_vec(),
         then,
         expect,
-        fails: false,
     }
 }
 
@@ -112,12 +110,6 @@ pub(super) fn whole(
 // === impl Case ===
 
 impl Case {
-    /// The proxy is known to fail it.
-    pub(super) fn fails(mut self) -> Self {
-        self.fails = true;
-        self
-    }
-
     /// What the upstream does then.
     pub(super) fn then(mut self, then: Then) -> Self {
         self.then = then;
@@ -373,7 +365,6 @@ async fn read(client: &mut Wire, method: &str) -> Result<Vec<Response>, String> 
 pub(super) async fn check(cases: Vec<Case>) {
     let mut faults = Vec::new();
     let mut bench = Arc::new(Bench::start().await);
-    let cases: Vec<Case> = cases.into_iter().filter(|case| FAULTS || !case.fails).collect();
     let shared = shared(cases.iter().map(|case| case.reply.as_slice()));
     for (case, start) in cases.iter().zip(shared) {
         let (playing, running) = (Arc::clone(&bench), case.clone());

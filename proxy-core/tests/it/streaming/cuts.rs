@@ -5,8 +5,8 @@ use std::net::Ipv4Addr;
 
 use crate::support::ends::{Back, Ending, Front, Pair};
 use crate::support::origin::{Origin, Recorder, Reply};
-use crate::support::rig::{Rig, get};
-use crate::support::wire::End;
+use crate::support::rig::{HOST, Rig, get};
+use crate::support::wire::{End, Wire};
 
 #[tokio::test]
 async fn a_response_cut_after_some_of_its_body_never_ends_cleanly() {
@@ -59,6 +59,46 @@ async fn a_response_that_lasts_to_the_end_of_the_connection_is_whole_when_it_end
         assert_eq!(wire.ask(get("/")).await.body, b"all of it");
     }
     assert_eq!(rig.h2().await.get("/").await.body, b"all of it");
+}
+
+/// Has a client of HTTP/1.0 read the beginning of a chunked answer.
+async fn begin_http10(client: &mut Wire, origin: &Origin) -> Wire {
+    client
+        .send(format!("GET / HTTP/1.0\r\nHost: {HOST}\r\n\r\n"))
+        .await;
+    let mut upstream = origin.accept().await;
+    upstream.head().await;
+    upstream
+        .send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nsome\r\n")
+        .await;
+    client.head().await;
+    assert_eq!(client.exactly(4).await, b"some");
+    upstream
+}
+
+#[tokio::test]
+async fn a_response_whose_end_is_that_of_the_connection_never_ends_cleanly_when_it_is_cut() {
+    let origin = Origin::bind(Ipv4Addr::LOCALHOST).await;
+    let directives = format!("\treverse_proxy {}", origin.addr());
+    let (plain, tls) = (Rig::site(&directives), Rig::tls_site(&directives));
+    for mut client in [plain.wire().await, tls.tls_wire().await] {
+        let upstream = begin_http10(&mut client, &origin).await;
+        drop(upstream);
+        assert_eq!(client.rest().await, (Vec::new(), End::Reset));
+    }
+}
+
+#[tokio::test]
+async fn a_response_whose_end_is_that_of_the_connection_never_ends_cleanly_when_the_proxy_stops() {
+    let origin = Origin::bind(Ipv4Addr::LOCALHOST).await;
+    let rig = Rig::caddyfile(&format!(
+        "{{\n\tadmin off\n\tgrace_period 100ms\n}}\nhttp://{HOST}:0 {{\n\tbind 127.0.0.1\n\treverse_proxy {}\n}}\n",
+        origin.addr()
+    ));
+    let mut client = rig.wire().await;
+    let _upstream = begin_http10(&mut client, &origin).await;
+    rig.stop().await;
+    assert_eq!(client.rest().await, (Vec::new(), End::Reset));
 }
 
 #[tokio::test]
