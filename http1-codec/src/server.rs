@@ -128,7 +128,10 @@ enum Next<B> {
 }
 
 /// What came next.
-#[expect(clippy::large_enum_variant, reason = "a head is the usual case, and moves once")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a head is the usual case, and moves once"
+)]
 enum Found {
     Head(RequestHead),
     /// A head that is no request.

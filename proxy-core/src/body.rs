@@ -14,7 +14,7 @@ use http1_codec::client::{Outgoing, Streaming};
 use http1_codec::server::RequestBody;
 use hyper::body::Incoming;
 
-use crate::http::hop_by_hop;
+use crate::http::trailers::Way;
 use crate::upstream::channel::GiveBack;
 use crate::upstream::connect::Io;
 
@@ -25,9 +25,10 @@ pub type BoxError = Box<dyn StdError + Send + Sync>;
 ///
 /// A body that ends early yields an error, never a clean end, so that a cut message is not taken for a
 /// complete one. Trailer fields that could change framing, routing or credentials are dropped
-/// (RFC 9110, section 6.5.1).
+/// (RFC 9110, section 6.5.1); those of a request that goes to an upstream are, unless they are made to trail.
 pub struct Body {
     kind: Kind,
+    way: Way,
     on_end: Option<Box<dyn OnEnd>>,
 }
 
@@ -94,6 +95,12 @@ impl Body {
         self
     }
 
+    /// The body of a request that goes to an upstream.
+    pub(crate) fn upwards(mut self) -> Self {
+        self.way = Way::Up;
+        self
+    }
+
     /// What follows the head of a 101.
     pub(crate) fn upgraded(connection: Upgraded<Io>) -> Self {
         Kind::Upgraded(Box::new(connection)).into()
@@ -113,6 +120,16 @@ impl Body {
     /// Whether all of it is there.
     pub(crate) fn is_whole(&self) -> bool {
         matches!(self.kind, Kind::Empty | Kind::Full(_))
+    }
+
+    fn without_forbidden_trailers(&self, frame: Frame<Bytes>) -> Frame<Bytes> {
+        match frame.into_trailers() {
+            Ok(mut trailers) => {
+                self.way.strip(&mut trailers);
+                Frame::trailers(trailers)
+            }
+            Err(frame) => frame,
+        }
     }
 
     fn finish(&mut self, complete: bool) {
@@ -139,7 +156,11 @@ impl Body {
 
 impl From<Kind> for Body {
     fn from(kind: Kind) -> Self {
-        Self { kind, on_end: None }
+        Self {
+            kind,
+            way: Way::Down,
+            on_end: None,
+        }
     }
 }
 
@@ -190,7 +211,7 @@ impl HttpBody for Body {
         if self.is_end_stream() {
             self.finish(true);
         }
-        Poll::Ready(Some(Ok(without_forbidden_trailers(frame))))
+        Poll::Ready(Some(Ok(self.without_forbidden_trailers(frame))))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -282,18 +303,6 @@ impl fmt::Debug for Body {
     }
 }
 
-// === helpers ===
-
-fn without_forbidden_trailers(frame: Frame<Bytes>) -> Frame<Bytes> {
-    match frame.into_trailers() {
-        Ok(mut trailers) => {
-            hop_by_hop::strip_trailers(&mut trailers);
-            Frame::trailers(trailers)
-        }
-        Err(frame) => frame,
-    }
-}
-
 /// The data and the trailers of a body.
 #[cfg(test)]
 pub(crate) async fn read_all(mut body: Body) -> Result<(Vec<u8>, Option<http::HeaderMap>), BoxError> {
@@ -351,24 +360,24 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn trailers_that_could_change_framing_or_credentials_are_dropped() {
+    async fn trailers_are_dropped_as_the_way_of_the_body_wants_it() {
         let mut trailers = HeaderMap::new();
-        for name in [
-            "content-length",
-            "host",
-            "authorization",
-            "x-forwarded-for",
-            "x-checksum",
-        ] {
+        for name in ["content-length", "host", "x-other", "x-checksum-a"] {
             trailers.insert(name, "1".parse().unwrap());
         }
-        let body = Body::new(
-            http_body_util::Full::new(Bytes::from("x")).with_trailers(std::future::ready(Some(Ok(trailers)))),
-        );
-
-        let (_, trailers) = read_all(body).await.unwrap();
-
-        let names: Vec<_> = trailers.unwrap().keys().map(ToString::to_string).collect();
-        assert_eq!(names, ["x-checksum"]);
+        let body = || {
+            let trailers = trailers.clone();
+            let data = http_body_util::Full::new(Bytes::from("x"));
+            Body::new(data.with_trailers(std::future::ready(Some(Ok(trailers)))))
+        };
+        for (body, passed) in [
+            (body(), ["x-checksum-a", "x-other"].as_slice()),
+            (body().upwards(), &["x-checksum-a"]),
+        ] {
+            let (_, trailers) = read_all(body).await.unwrap();
+            let mut names: Vec<_> = trailers.unwrap().keys().map(ToString::to_string).collect();
+            names.sort_unstable();
+            assert_eq!(names, passed);
+        }
     }
 }

@@ -10,4 +10,5 @@ pub(crate) mod reply;
 pub(crate) mod server;
 pub(crate) mod sweep;
 pub(crate) mod target;
+pub(crate) mod trailers;
 pub(crate) mod upgrade;

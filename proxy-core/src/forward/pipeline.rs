@@ -283,7 +283,7 @@ impl<'a> Exchange<'a> {
             take_head(&mut cx.parts)
         };
         parts.extensions.clear();
-        let body = limit::within(body, self.server.body_timeout);
+        let body = limit::within(body.upwards(), self.server.body_timeout);
         let (body, upload) = upload::stoppable(body);
         let (body, interim) = interim::begin(body, parts.version, marks, self.connection);
         outgoing::prepare(

@@ -53,15 +53,6 @@ pub(crate) fn strip_response(headers: &mut HeaderMap) {
     }
 }
 
-/// Removes trailer fields that could change framing, routing, credentials or how the content is read
-/// (RFC 9110, section 6.5.1).
-pub(crate) fn strip_trailers(trailers: &mut HeaderMap) {
-    let forbidden: Vec<HeaderName> = trailers.keys().filter(|name| !may_trail(name)).cloned().collect();
-    for name in forbidden {
-        trailers.remove(name);
-    }
-}
-
 /// Whether `headers` hold `token` in a Connection field.
 pub(crate) fn connection_lists(headers: &HeaderMap, token: &str) -> bool {
     tokens(headers).any(|listed| listed.eq_ignore_ascii_case(token.as_bytes()))
@@ -97,45 +88,6 @@ fn lists_trailers(value: &HeaderValue) -> bool {
         let coding = item.split(|byte| *byte == b';').next().unwrap_or_default();
         coding.trim_ascii().eq_ignore_ascii_case(b"trailers")
     })
-}
-
-fn may_trail(name: &HeaderName) -> bool {
-    const FORBIDDEN: [HeaderName; 27] = [
-        header::AGE,
-        header::AUTHORIZATION,
-        header::CACHE_CONTROL,
-        header::CONNECTION,
-        header::CONTENT_ENCODING,
-        header::CONTENT_LENGTH,
-        header::CONTENT_RANGE,
-        header::CONTENT_TYPE,
-        header::COOKIE,
-        header::DATE,
-        header::EXPECT,
-        header::EXPIRES,
-        header::HOST,
-        header::LOCATION,
-        header::MAX_FORWARDS,
-        header::PRAGMA,
-        header::PROXY_AUTHENTICATE,
-        header::PROXY_AUTHORIZATION,
-        header::RANGE,
-        header::RETRY_AFTER,
-        header::SET_COOKIE,
-        header::TE,
-        header::TRAILER,
-        header::TRANSFER_ENCODING,
-        header::UPGRADE,
-        header::VARY,
-        header::WWW_AUTHENTICATE,
-    ];
-    let text = name.as_str();
-    let forwarding = text == "forwarded"
-        || text == "x-real-ip"
-        || text.starts_with("x-forwarded-")
-        || text == KEEP_ALIVE
-        || text == PROXY_CONNECTION;
-    !forwarding && !FORBIDDEN.contains(name)
 }
 
 #[cfg(test)]

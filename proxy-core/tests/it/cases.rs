@@ -20,9 +20,6 @@ use tokio::task::JoinHandle;
 
 use crate::support::rig::HOST;
 
-/// Whether the cases that the proxy is known to fail run too.
-const FAULTS: bool = false;
-
 /// What stands for the right Host line in the bytes of a case.
 const HOST_MARK: &[u8] = b"<H>";
 

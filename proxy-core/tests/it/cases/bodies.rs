@@ -179,6 +179,9 @@ async fn trailers_never_change_what_a_request_means() {
         ("proxy-authorization", "z"),
         ("proxy-connection", "close"),
         ("cache-control", "no-store"),
+        ("x-unknown", "y"),
+        ("grpc_status", "0"),
+        ("x.checksum", "1"),
     ];
     let mut cases = Vec::new();
     for (name, value) in forbidden {
@@ -202,8 +205,7 @@ async fn trailers_never_change_what_a_request_means() {
     cases.push(
         forwarded("FR-32 an alias", alias)
             .body("hello")
-            .without(&["x_forwarded_for"])
-            .fails(),
+            .without(&["x_forwarded_for"]),
     );
     let bad = [
         "foo",

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use super::outcome::{Response, responses};
 use super::pace::{BATCH, Metronome, Pace, shared};
-use super::{FAULTS, fault, filled_in, report, shown};
+use super::{fault, filled_in, report, shown};
 use crate::support::message::Head;
 use crate::support::origin::{Recorded, Recorder, Reply};
 use crate::support::rig::{HOST, Rig, get};
@@ -26,7 +26,6 @@ pub(super) struct Case {
     id: String,
     bytes: Vec<u8>,
     expect: Expect,
-    fails: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -83,7 +82,6 @@ fn case(id: impl Into<String>, bytes: impl AsRef<[u8]>, expect: Expect) -> Case 
         id: id.into(),
         bytes: filled_in(bytes.as_ref()),
         expect,
-        fails: false,
     }
 }
 
@@ -161,12 +159,6 @@ pub(super) fn forwarded(id: impl Into<String>, bytes: impl AsRef<[u8]>) -> Case 
 // === impl Case ===
 
 impl Case {
-    /// The proxy is known to fail it.
-    pub(super) fn fails(mut self) -> Self {
-        self.fails = true;
-        self
-    }
-
     pub(super) fn target(self, target: &str) -> Self {
         self.wanting(|wanted| wanted.target = target.to_owned())
     }
@@ -442,7 +434,6 @@ async fn read(wire: &mut Wire, method: &str, answers: Option<usize>) -> Seen {
 pub(super) async fn check(cases: Vec<Case>) {
     let bench = Arc::new(Bench::start().await);
     let mut faults = Vec::new();
-    let cases: Vec<Case> = cases.into_iter().filter(|case| FAULTS || !case.fails).collect();
     let shared = shared(cases.iter().map(|case| case.bytes.as_slice()));
     for (case, start) in cases.iter().zip(shared) {
         let (bench, running) = (Arc::clone(&bench), case.clone());

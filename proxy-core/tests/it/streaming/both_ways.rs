@@ -88,10 +88,10 @@ async fn trailers_pass_in_both_directions() {
         let (mut client, mut upstream) = pair.open("POST", "/grpc", true).await;
         client.send("question").await;
         upstream.expect("question").await;
-        client.finish(&[("x-checksum", "1"), ("x-other", "2")]).await;
+        client.finish(&[("x-checksum-a", "1"), ("digest", "2")]).await;
         assert_eq!(
             upstream.ending().await,
-            clean(&["x-checksum: 1", "x-other: 2"]),
+            clean(&["x-checksum-a: 1", "digest: 2"]),
             "{:?}",
             pair.back
         );
@@ -121,7 +121,8 @@ async fn trailers_that_would_change_framing_routing_or_trust_are_never_merged_or
         ("authorization", "z"),
         ("x-forwarded-for", "1.2.3.4"),
         ("content-encoding", "gzip"),
-        ("x-fine", "1"),
+        ("x-unknown", "1"),
+        ("digest", "1"),
     ];
     for front in [Front::Http1, Front::H2c] {
         let mut pair = Pair::start(front, Back::Http1).await;
@@ -129,13 +130,7 @@ async fn trailers_that_would_change_framing_routing_or_trust_are_never_merged_or
         client.send("body").await;
         upstream.expect("body").await;
         client.finish(&forbidden).await;
-        let Ending::Clean(trailers) = upstream.ending().await else {
-            panic!("the request is whole")
-        };
-        assert!(
-            trailers.iter().all(|line| line == "x-fine: 1"),
-            "{front:?}: {trailers:?}"
-        );
+        assert_eq!(upstream.ending().await, clean(&["digest: 1"]), "{front:?}");
         assert_eq!(upstream.fields("host"), [HOST]);
         assert_eq!(upstream.fields("authorization"), [""; 0]);
     }

@@ -11,7 +11,7 @@ use super::super::wire::{End, Wire};
 use super::{Ending, Front};
 
 /// The trailers that a request with a body announces.
-const ANNOUNCED: &str = "x-checksum, x-other, x-fine";
+const ANNOUNCED: &str = "x-checksum-a, digest";
 
 /// The client's end: one request on a connection of its own.
 pub(crate) enum ClientEnd {
