@@ -11,6 +11,8 @@ mod forward;
 mod http;
 mod keepalive;
 mod listener;
+#[cfg(any(test, fuzzing))]
+mod memory;
 mod proxy;
 mod request;
 mod routing;

@@ -11,7 +11,6 @@ use crate::body::Body;
 use crate::error::{Failure, Reason};
 use crate::upstream::channel::{Channel, Fate, SendFailure};
 use crate::upstream::cluster::{Addresses, Cluster, Upstream};
-use crate::upstream::connect;
 
 /// How many kept connections may prove dead before a new one is opened.
 const MAX_STALE: usize = 4;
@@ -106,7 +105,7 @@ async fn to_pod(
         }
         // The connection broke: of a pod that was killed, or of one that lives on.
         Missed::Sent(failure) if failure.reason == Reason::Closed => {
-            let refused = refuses(address, cluster).await;
+            let refused = refuses(worker, cluster, address).await;
             (failure, refused)
         }
         Missed::Sent(failure) => (failure, false),
@@ -124,8 +123,10 @@ async fn to_pod(
 }
 
 /// Whether nobody listens on `address` any more. Nothing is sent.
-async fn refuses(address: SocketAddr, cluster: &Cluster) -> bool {
-    let probe = connect::connect(std::iter::once(address), cluster.dial_timeout);
+async fn refuses(worker: &Worker, cluster: &Cluster, address: SocketAddr) -> bool {
+    let probe = worker
+        .connector
+        .connect(std::iter::once(address), cluster.dial_timeout);
     matches!(Box::pin(probe).await, Err(failure) if failure.reason == Reason::Refused)
 }
 
@@ -247,7 +248,10 @@ async fn open(
     addresses: &impl Choices,
 ) -> Result<(Channel, SocketAddr), Failure> {
     worker.counters.upstream_connects.add();
-    let (address, stream) = connect::connect(addresses.all(), cluster.dial_timeout).await?;
+    let (address, stream) = worker
+        .connector
+        .connect(addresses.all(), cluster.dial_timeout)
+        .await?;
     let pool = cluster.keep.map(|limits| (&worker.pool, limits));
     let channel = Channel::open(stream, address, cluster.protocol, &worker.background, pool).await?;
     if addresses.by_name() {

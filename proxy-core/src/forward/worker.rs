@@ -16,6 +16,7 @@ use crate::http::sweep::{Connections, TICK};
 use crate::snapshot::Snapshot;
 use crate::stats::Counters;
 use crate::tasks::Tasks;
+use crate::upstream::connect::Connector;
 use crate::upstream::pool::Pool;
 
 /// The state of one worker.
@@ -23,6 +24,7 @@ use crate::upstream::pool::Pool;
 pub(crate) struct Worker {
     pub(crate) view: Arc<Snapshot<View>>,
     pub(crate) pool: Arc<Pool>,
+    pub(crate) connector: Connector,
     /// Client connections and tunnels: what a drain waits for.
     pub(crate) tasks: Tasks,
     /// Connections to upstreams and the loops of the worker: they end with it.
@@ -40,6 +42,7 @@ impl Worker {
         Self {
             view,
             pool: Arc::default(),
+            connector: Connector::default(),
             tasks: Tasks::default(),
             background: Tasks::default(),
             counters: Arc::default(),

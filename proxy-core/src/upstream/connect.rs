@@ -22,9 +22,35 @@ pub(crate) type Io = Box<dyn http1_codec::Stream>;
 
 type Attempt = Pin<Box<dyn Future<Output = (SocketAddr, io::Result<TcpStream>)> + Send>>;
 
-/// Connects to the first of `addresses` that answers. The next one is tried when one fails, or beside it
-/// when it takes long; all of them have `timeout` together.
-pub(crate) async fn connect(
+/// Opens connections to upstreams.
+#[derive(Debug, Default)]
+pub(crate) enum Connector {
+    #[default]
+    Tcp,
+    /// To upstreams in the process itself, for tests of the whole proxy without a socket.
+    #[cfg(any(test, fuzzing))]
+    Memory(crate::memory::Upstreams),
+}
+
+// === impl Connector ===
+
+impl Connector {
+    /// Connects to the first of `addresses` that answers. The next one is tried when one fails, or beside it
+    /// when it takes long; all of them have `timeout` together.
+    pub(crate) async fn connect(
+        &self,
+        addresses: impl Iterator<Item = SocketAddr> + Send,
+        timeout: Duration,
+    ) -> Result<(SocketAddr, Io), Failure> {
+        match self {
+            Self::Tcp => tcp(addresses, timeout).await,
+            #[cfg(any(test, fuzzing))]
+            Self::Memory(upstreams) => upstreams.connect(addresses).map_err(failure),
+        }
+    }
+}
+
+async fn tcp(
     addresses: impl Iterator<Item = SocketAddr> + Send,
     timeout: Duration,
 ) -> Result<(SocketAddr, Io), Failure> {
@@ -107,22 +133,20 @@ mod tests {
     async fn the_first_address_that_answers_is_taken() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let alive = listener.local_addr().unwrap();
-        let (address, _) = connect([refused().await, alive].into_iter(), SECOND)
-            .await
-            .unwrap();
+        let (address, _) = tcp([refused().await, alive].into_iter(), SECOND).await.unwrap();
         assert_eq!(address, alive);
     }
 
     #[tokio::test]
     async fn a_refused_connection_is_told_apart() {
-        let failure = connect([refused().await].into_iter(), SECOND).await.unwrap_err();
+        let failure = tcp([refused().await].into_iter(), SECOND).await.unwrap_err();
         assert_eq!(failure.reason, Reason::Refused);
     }
 
     #[tokio::test]
     async fn no_address_is_unreachable() {
         assert_eq!(
-            connect([].into_iter(), SECOND).await.unwrap_err().reason,
+            tcp([].into_iter(), SECOND).await.unwrap_err().reason,
             Reason::Unreachable
         );
     }
