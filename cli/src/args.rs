@@ -69,8 +69,18 @@ pub(crate) struct RunArgs {
     /// Print the settings and the environment first; values of variables that look like secrets are left out
     #[arg(short, long)]
     pub(crate) environ: bool,
+    /// Allow what HTTP forbids or advises against, for clients that cannot do better. May be repeated
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    pub(crate) lax: Vec<Lax>,
     #[command(flatten)]
     pub(crate) workers: WorkersArg,
+}
+
+/// What is refused unless it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Lax {
+    /// Lines of an HTTP/1 request head that end with a line feed alone
+    BareLineFeeds,
 }
 
 /// How many workers to run.

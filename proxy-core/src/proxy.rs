@@ -16,6 +16,7 @@ use crate::config::{BuildError, BuildErrors};
 use crate::forward::pipeline::Handler;
 use crate::forward::view::View;
 use crate::forward::worker::Worker;
+use crate::http::server::HttpSettings;
 use crate::listener::Listener;
 use crate::listener::bind;
 use crate::snapshot::Snapshot;
@@ -41,6 +42,10 @@ pub struct Options {
     pub dns_floor: Duration,
     /// The longest time between two look-ups of a name. Default 30 seconds.
     pub dns_ceiling: Duration,
+    /// Whether a line of an HTTP/1 request's head may end with a line feed alone, for clients that cannot do
+    /// better. Chunks and answers keep their line ends. Default `false`: whoever stands in front of this proxy may
+    /// see other lines, and so other requests.
+    pub bare_line_feeds: bool,
 }
 
 /// A proxy whose configuration is compiled and whose sockets are bound.
@@ -82,6 +87,7 @@ impl Default for Options {
             listen: true,
             dns_floor: Duration::from_secs(1),
             dns_ceiling: Duration::from_secs(30),
+            bare_line_feeds: false,
         }
     }
 }
@@ -129,7 +135,10 @@ impl Proxy {
                     address: bound.address,
                     server: plan.server,
                     tls: plan.tls.clone(),
-                    http: plan.http,
+                    http: HttpSettings {
+                        bare_line_feeds: options.bare_line_feeds,
+                        ..plan.http
+                    },
                     limits: plan.limits,
                 });
                 for (thread, socket) in threads.iter_mut().zip(bound.sockets) {

@@ -1,11 +1,11 @@
 //! `doorway run`: the proxy, until it is told to stop.
 
 use caddy_config::Diagnostic;
-use proxy_core::{Proxy, Stats};
+use proxy_core::{Options, Proxy, Stats};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::args::RunArgs;
+use crate::args::{Lax, RunArgs};
 use crate::exit::Outcome;
 use crate::settings::Environment;
 use crate::signals::Signals;
@@ -22,7 +22,11 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Outcome {
     loaded.warnings.iter().for_each(log_warning);
     runtime::block_on(async {
         let mut signals = Signals::listen()?;
-        let proxy = Proxy::build(&loaded.config, &environment.proxy_options(workers))?;
+        let options = Options {
+            bare_line_feeds: args.lax.contains(&Lax::BareLineFeeds),
+            ..environment.proxy_options(workers)
+        };
+        let proxy = Proxy::build(&loaded.config, &options)?;
         let stop = CancellationToken::new();
         let totals = proxy.stats();
         let running = proxy.run(stop.clone());

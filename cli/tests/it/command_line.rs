@@ -42,6 +42,7 @@ fn a_wrong_command_line_is_exit_code_2_and_says_what_would_be_right() {
         (&["run", "--confg", "x"], "--config"),
         (&["adapt", "--adapter", "yaml"], "caddyfile"),
         (&["run", "--workers", "0"], "from 1 to 1024"),
+        (&["run", "--lax", "everything"], "bare-line-feeds"),
         (&["demo", "--port", "65536"], "--port"),
         (&["token", "encode", "10.0.0"], "ADDRESS"),
         (&["token"], "secret"),

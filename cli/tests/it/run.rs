@@ -11,12 +11,17 @@ const DRAINED: Option<i32> = Some(0);
 
 /// A proxy on a free port of 127.0.0.1 with these options and directives, ready to serve.
 fn start(options: &str, directives: &str) -> (Running, Client, Directory) {
+    start_with(&["run", "--workers", "1"], options, directives)
+}
+
+/// The same with these arguments.
+fn start_with(arguments: &[&str], options: &str, directives: &str) -> (Running, Client, Directory) {
     let port = free_port();
     let text = format!(
         "{{\n\tadmin off\n{options}\n}}\nhttp://127.0.0.1:{port} {{\n\tbind 127.0.0.1\n{directives}\n}}\n"
     );
     let directory = Directory::with("Caddyfile", &text);
-    let running = Running::start(&mut doorway(directory.path(), &["run", "--workers", "1"]));
+    let running = Running::start(&mut doorway(directory.path(), arguments));
     running.stderr_line("listening");
     (running, Client::new(port), directory)
 }
@@ -170,4 +175,27 @@ fn environ_shows_the_settings_and_no_secret() {
         assert!(failed.stdout.contains(part), "no {part:?} in {}", failed.stdout);
     }
     assert!(!failed.stdout.contains("s3cr3t"));
+}
+
+#[test]
+fn bare_line_feeds_are_refused_unless_they_are_allowed() {
+    let strict = &["run", "--workers", "1"][..];
+    let lax = &["run", "--workers", "1", "--lax", "bare-line-feeds"];
+    for (arguments, status) in [(strict, 400), (lax, 200)] {
+        let (running, client, _directory) = start_with(arguments, "", "\trespond hello");
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, client.port)).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let request = format!(
+            "GET / HTTP/1.1\nHost: 127.0.0.1:{}\nConnection: close\n\n",
+            client.port
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        assert_eq!(
+            Answer::read(BufReader::new(stream)).status,
+            status,
+            "{arguments:?}"
+        );
+        running.signal("TERM");
+        assert_eq!(running.end().0, DRAINED);
+    }
 }

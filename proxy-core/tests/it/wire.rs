@@ -1,6 +1,7 @@
 //! Hostile and odd traffic on the client's side that is no table of bytes: HTTP/2 and time.
 
 mod http2;
+mod lax;
 mod timeouts;
 
 use std::net::Ipv4Addr;

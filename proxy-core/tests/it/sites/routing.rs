@@ -1,7 +1,7 @@
 //! Which site a request belongs to.
 
 use crate::support::net::Net;
-use crate::support::rig::{Rig, build};
+use crate::support::rig::{Rig, build, options};
 use crate::support::wire::Wire;
 
 /// A request to `host` for `/` on the first listener, and the body of its answer.
@@ -183,7 +183,7 @@ async fn an_address_that_is_taken_is_an_error_at_the_start_that_names_it() {
         addr.port(),
         addr.ip()
     );
-    let error = build(1, &text).expect_err("the address is taken");
+    let error = build(&options(), &text).expect_err("the address is taken");
     assert!(error.contains(&addr.to_string()), "{error}");
 }
 

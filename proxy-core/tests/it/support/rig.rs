@@ -49,7 +49,13 @@ impl Rig {
 
     /// Starts a proxy with this Caddyfile on this many worker threads.
     pub(crate) fn with_workers(workers: usize, text: &str) -> Self {
-        let proxy = match build(workers, text) {
+        let options = Options { workers, ..options() };
+        Self::with_options(&options, text)
+    }
+
+    /// Starts a proxy with this Caddyfile and these options.
+    pub(crate) fn with_options(options: &Options, text: &str) -> Self {
+        let proxy = match build(options, text) {
             Ok(proxy) => proxy,
             Err(error) => panic!("the proxy does not start: {error}\n{text}"),
         };
@@ -246,16 +252,19 @@ impl Doors {
     }
 }
 
-/// Builds a proxy from a Caddyfile; the error is everything that is wrong with it.
-pub(crate) fn build(workers: usize, text: &str) -> Result<Proxy, String> {
-    let adapted = caddy_config::from_caddyfile("Caddyfile", text, &|_| None);
-    let config = adapted.map_err(|errors| format!("{errors:?}"))?.config;
-    let options = Options {
-        workers,
+/// Options that suit a test.
+pub(crate) fn options() -> Options {
+    Options {
         dns_floor: DNS_FLOOR,
         ..Options::default()
-    };
-    Proxy::build(&config, &options).map_err(|errors| format!("{errors}"))
+    }
+}
+
+/// Builds a proxy from a Caddyfile; the error is everything that is wrong with it.
+pub(crate) fn build(options: &Options, text: &str) -> Result<Proxy, String> {
+    let adapted = caddy_config::from_caddyfile("Caddyfile", text, &|_| None);
+    let config = adapted.map_err(|errors| format!("{errors:?}"))?.config;
+    Proxy::build(&config, options).map_err(|errors| format!("{errors}"))
 }
 
 /// A GET for `path` at [`HOST`].
