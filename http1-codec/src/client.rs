@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderName, HeaderValue, Request, Response};
 use http_body::Frame;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -119,7 +119,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             .is_pending()
     }
 
-    /// Sends `request` in origin form and waits for the head of its answer. `on_interim` is given each interim
+    /// Sends `request` in origin form, with `added` behind its own fields, and waits for the head of its answer.
+    /// Adding fields here costs less than inserting them into the request's map. `on_interim` is given each interim
     /// (1xx) answer before it; `keep` the connection, once the exchange is complete.
     ///
     /// # Errors
@@ -128,11 +129,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     pub async fn send<B: Outgoing, K: Keep<S>>(
         self,
         request: Box<Request<B>>,
+        added: &[(HeaderName, HeaderValue)],
         limits: &HeadLimits,
         keep: K,
         mut on_interim: impl FnMut(&Response<()>),
     ) -> Result<Response<Answer<S, B, K>>, SendError<B, B::Error>> {
-        let mut exchange = Some(Exchange::begin(self, request, keep));
+        let mut exchange = Some(Exchange::begin(self, request, added, keep));
         std::future::poll_fn(move |cx| {
             let Some(running) = exchange.as_mut() else {
                 return Poll::Pending;

@@ -41,9 +41,11 @@ fn is_port(port: &[u8]) -> bool {
     match port {
         [] | [b':'] => true,
         [b':', digits @ ..] => {
-            digits.iter().all(u8::is_ascii_digit)
-                && std::str::from_utf8(digits)
-                    .is_ok_and(|text| text.parse::<u16>().is_ok_and(|port| port > 0))
+            let port = digits.iter().try_fold(0_u16, |port, byte| {
+                let digit = byte.is_ascii_digit().then(|| u16::from(byte - b'0'))?;
+                port.checked_mul(10)?.checked_add(digit)
+            });
+            port.is_some_and(|port| port > 0)
         }
         _ => false,
     }

@@ -1,7 +1,7 @@
 //! Serialising: heads with one framing field, chunks and trailers.
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use http::{Method, StatusCode, Uri};
+use http::{Request, StatusCode};
 
 use crate::framing::Framing;
 
@@ -29,18 +29,17 @@ impl From<Framing> for FramingField {
     }
 }
 
-/// Writes a request's head. The target goes out in origin form; a request without a Host gets an empty one
-/// (RFC 9112, section 3.2).
-pub(crate) fn request_head(
+/// Writes a request's head, with `added` behind its fields. The target goes out in origin form; a request without
+/// a Host gets an empty one (RFC 9112, section 3.2).
+pub(crate) fn request_head<B>(
     to: &mut Vec<u8>,
-    method: &Method,
-    target: &Uri,
-    headers: &HeaderMap,
+    request: &Request<B>,
+    added: &[(HeaderName, HeaderValue)],
     framing: FramingField,
 ) {
-    put(to, method.as_str().as_bytes());
+    put(to, request.method().as_str().as_bytes());
     put(to, b" ");
-    match target.path_and_query() {
+    match request.uri().path_and_query() {
         Some(target) if target.as_str().starts_with('?') => {
             put(to, b"/");
             put(to, target.as_str().as_bytes());
@@ -50,12 +49,15 @@ pub(crate) fn request_head(
     }
     put(to, b" HTTP/1.1\r\n");
     let mut has_host = false;
-    fields(to, headers, |name| {
+    fields(to, request.headers(), |name| {
         has_host |= name == header::HOST;
         is_framing(name)
     });
     if !has_host {
         put(to, b"host: \r\n");
+    }
+    for (name, value) in added {
+        field(to, name, value);
     }
     framing_field(to, framing);
     put(to, b"\r\n");
@@ -195,15 +197,23 @@ mod tests {
         String::from_utf8(to).unwrap()
     }
 
+    fn request(method: &str, target: &str, headers: &[(&str, &str)]) -> Request<()> {
+        let mut request = Request::builder().method(method).uri(target);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.body(()).unwrap()
+    }
+
     #[test]
     fn a_head_has_one_framing_field_whatever_the_map_says() {
-        let mut headers = HeaderMap::new();
-        headers.insert("host", HeaderValue::from_static("a.test"));
-        headers.insert("content-length", HeaderValue::from_static("005"));
-        headers.insert("transfer-encoding", HeaderValue::from_static("gzip"));
-        let head = |framing| {
-            text(|to| request_head(to, &Method::POST, &Uri::from_static("/a?b"), &headers, framing))
-        };
+        let headers = [
+            ("host", "a.test"),
+            ("content-length", "005"),
+            ("transfer-encoding", "gzip"),
+        ];
+        let request = request("POST", "/a?b", &headers);
+        let head = |framing| text(|to| request_head(to, &request, &[], framing));
         assert_eq!(
             head(FramingField::Length(1_234_567)),
             "POST /a?b HTTP/1.1\r\nhost: a.test\r\ncontent-length: 1234567\r\n\r\n"
@@ -218,16 +228,20 @@ mod tests {
 
     #[test]
     fn a_request_without_host_gets_an_empty_one() {
-        let head = text(|to| {
-            request_head(
-                to,
-                &Method::GET,
-                &Uri::from_static("http://a.test?x"),
-                &HeaderMap::new(),
-                FramingField::None,
-            );
-        });
+        let request = request("GET", "http://a.test?x", &[]);
+        let head = text(|to| request_head(to, &request, &[], FramingField::None));
         assert_eq!(head, "GET /?x HTTP/1.1\r\nhost: \r\n\r\n");
+    }
+
+    #[test]
+    fn added_fields_come_behind_the_others() {
+        let added = [(header::VIA, HeaderValue::from_static("1.1 us"))];
+        let request = request("GET", "/", &[("host", "a"), ("via", "1.1 them")]);
+        let head = text(|to| request_head(to, &request, &added, FramingField::None));
+        assert_eq!(
+            head,
+            "GET / HTTP/1.1\r\nhost: a\r\nvia: 1.1 them\r\nvia: 1.1 us\r\n\r\n"
+        );
     }
 
     #[test]

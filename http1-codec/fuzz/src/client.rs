@@ -56,7 +56,7 @@ fn ours(pieces: &[&[u8]], method: &Method) -> (Option<Seen>, bool) {
         let kept = kept.clone();
         async move {
             let limits = HeadLimits::default();
-            let answer = Connection::new(io).send(request, &limits, kept, |_| {});
+            let answer = Connection::new(io).send(request, &[], &limits, kept, |_| {});
             let (head, body) = answer.await.ok()?.into_parts();
             let body = match body {
                 Answer::Whole(whole) => Some(Some((whole.to_vec(), Fields::new()))),

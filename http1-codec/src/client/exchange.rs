@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
 use http::header;
-use http::{Method, Request, Response, StatusCode};
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -87,7 +87,12 @@ pub enum StreamError<E> {
 // === impl Exchange ===
 
 impl<S: AsyncRead + AsyncWrite + Unpin, B: Outgoing, K: Keep<S>> Exchange<S, B, K> {
-    pub(super) fn begin(connection: Connection<S>, request: Box<Request<B>>, keep: K) -> Self {
+    pub(super) fn begin(
+        connection: Connection<S>,
+        request: Box<Request<B>>,
+        added: &[(HeaderName, HeaderValue)],
+        keep: K,
+    ) -> Self {
         Self {
             io: connection.io,
             buffer: BytesMut::new(),
@@ -95,7 +100,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, B: Outgoing, K: Keep<S>> Exchange<S, B, 
             body: BodyReader::new(Framing::None),
             turn: Turn::new(),
             keep,
-            upload: Upload::new(request),
+            upload: Upload::new(request, added),
             reused: connection.reused,
             received: false,
             fault: None,
@@ -230,7 +235,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, B: Outgoing, K: Keep<S>> Exchange<S, B, 
 // === impl Upload ===
 
 impl<B: Outgoing> Upload<B> {
-    fn new(request: Box<Request<B>>) -> Self {
+    fn new(request: Box<Request<B>>, added: &[(HeaderName, HeaderValue)]) -> Self {
         let body = request.body();
         let (framing, left) = match (body.is_end_stream(), body.size_hint().exact()) {
             (true, _) if states_length(&request) => (FramingField::Length(0), Some(0)),
@@ -239,13 +244,7 @@ impl<B: Outgoing> Upload<B> {
             (false, None) => (FramingField::Chunked, None),
         };
         let mut outbox = Outbox::default();
-        write::request_head(
-            outbox.text(),
-            request.method(),
-            request.uri(),
-            request.headers(),
-            framing,
-        );
+        write::request_head(outbox.text(), &request, added, framing);
         Self {
             request,
             outbox,

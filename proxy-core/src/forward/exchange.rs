@@ -9,6 +9,7 @@ use super::interim::Interim;
 use super::worker::Worker;
 use crate::body::Body;
 use crate::error::{Failure, Reason};
+use crate::http::forwarded::Added;
 use crate::upstream::channel::{Channel, Fate, SendFailure};
 use crate::upstream::cluster::{Addresses, Cluster, Upstream};
 
@@ -29,6 +30,15 @@ pub(crate) enum Target<'v> {
         first: usize,
         others: usize,
     },
+}
+
+/// What belongs to a request beside itself, at whichever upstream.
+#[derive(Debug)]
+pub(crate) struct Beside<'c> {
+    /// What is done with interim answers.
+    pub(crate) interim: Interim<'c>,
+    /// Fields that are sent with it.
+    pub(crate) added: Added,
 }
 
 /// What became of a request at one upstream.
@@ -69,11 +79,11 @@ pub(crate) async fn exchange(
     cluster: &Cluster,
     target: Target<'_>,
     request: Box<Request<Body>>,
-    interim: &Interim<'_>,
+    beside: &Beside<'_>,
 ) -> Result<Answered, Failed> {
     match target {
         Target::Pod { address, dead_status } => {
-            to_pod(worker, cluster, address, dead_status, request, interim).await
+            to_pod(worker, cluster, address, dead_status, request, beside).await
         }
         Target::Upstreams { list, first, others } => {
             let turns = list
@@ -81,7 +91,7 @@ pub(crate) async fn exchange(
                 .cycle()
                 .skip(first)
                 .take(list.len().min(others.saturating_add(1)));
-            to_any(worker, cluster, turns, request, interim).await
+            to_any(worker, cluster, turns, request, beside).await
         }
     }
 }
@@ -92,9 +102,9 @@ async fn to_pod(
     address: SocketAddr,
     dead_status: StatusCode,
     request: Box<Request<Body>>,
-    interim: &Interim<'_>,
+    beside: &Beside<'_>,
 ) -> Result<Answered, Failed> {
-    let missed = match send(worker, cluster, &Some(address), request, interim).await {
+    let missed = match send(worker, cluster, &Some(address), request, beside).await {
         Ok(answered) => return Ok(answered),
         Err(missed) => missed,
     };
@@ -135,7 +145,7 @@ async fn to_any<'v>(
     cluster: &Cluster,
     turns: impl Iterator<Item = &'v Upstream>,
     mut request: Box<Request<Body>>,
-    interim: &Interim<'_>,
+    beside: &Beside<'_>,
 ) -> Result<Answered, Failed> {
     let mut last = None;
     for upstream in turns {
@@ -153,7 +163,7 @@ async fn to_any<'v>(
                 continue;
             }
         };
-        match send(worker, cluster, &addresses, request, interim).await {
+        match send(worker, cluster, &addresses, request, beside).await {
             Ok(answered) => return Ok(answered),
             Err(Missed::Sent(failure)) => {
                 return Err(Failed {
@@ -183,70 +193,55 @@ async fn send(
     cluster: &Cluster,
     addresses: &impl Choices,
     mut request: Box<Request<Body>>,
-    interim: &Interim<'_>,
+    beside: &Beside<'_>,
 ) -> Result<Answered, Missed> {
-    for _ in 0..MAX_STALE {
-        let Some(address) = addresses.first() else {
-            break;
+    let pool = cluster.keep.map(|limits| (&worker.pool, limits));
+    let mut tries = MAX_STALE;
+    loop {
+        let kept = (tries > 0)
+            .then(|| worker.pool.take(addresses.first()?, cluster.protocol))
+            .flatten();
+        let is_kept = kept.is_some();
+        let channel = match kept {
+            Some(channel) => channel,
+            // Boxed, as it is large and rare: every request's future would carry the room for it.
+            None => match Box::pin(open(worker, cluster, addresses)).await {
+                Ok(opened) => opened,
+                Err(failure) => return Err(Missed::Unsent(request, failure)),
+            },
         };
-        let Some(kept) = worker.pool.take(address, cluster.protocol) else {
-            break;
+        let address = channel.address();
+        let answer = channel.send(request, beside.added.fields(), pool, |head| {
+            beside.interim.pass_on(head);
+        });
+        let answer = match cluster.head_timeout {
+            None => answer.await,
+            Some(limit) => match tokio::time::timeout(limit, Box::pin(answer)).await {
+                Ok(answer) => answer,
+                Err(_) => return Err(Missed::Sent(Reason::TimedOut.into())),
+            },
         };
-        let SendFailure { fate, failure } = match over(worker, cluster, kept, request, interim).await {
+        let SendFailure { fate, failure } = match answer {
             Ok(response) => return Ok((response, address)),
             Err(failed) => failed,
         };
         match fate {
-            Fate::Unsent(unsent) => request = unsent,
+            Fate::Unsent(unsent) if is_kept => {
+                tries -= 1;
+                request = unsent;
+            }
             Fate::Repeatable(again) => {
                 worker.counters.retries.add();
+                tries = 0;
                 request = again;
-                break;
             }
+            Fate::Unsent(unsent) => return Err(Missed::Unsent(unsent, failure)),
             Fate::Sent => return Err(Missed::Sent(failure)),
         }
     }
-    // Boxed, as it is large and rare: every request's future would carry the room for it.
-    let (channel, address) = match Box::pin(open(worker, cluster, addresses)).await {
-        Ok(opened) => opened,
-        Err(failure) => return Err(Missed::Unsent(request, failure)),
-    };
-    match over(worker, cluster, channel, request, interim).await {
-        Ok(response) => Ok((response, address)),
-        Err(SendFailure {
-            fate: Fate::Unsent(request),
-            failure,
-        }) => Err(Missed::Unsent(request, failure)),
-        Err(SendFailure { failure, .. }) => Err(Missed::Sent(failure)),
-    }
 }
 
-async fn over(
-    worker: &Worker,
-    cluster: &Cluster,
-    channel: Channel,
-    request: Box<Request<Body>>,
-    interim: &Interim<'_>,
-) -> Result<Response<Body>, SendFailure> {
-    let pool = cluster.keep.map(|limits| (&worker.pool, limits));
-    let answer = channel.send(request, pool, |head| interim.pass_on(head));
-    let Some(limit) = cluster.head_timeout else {
-        return answer.await;
-    };
-    match tokio::time::timeout(limit, Box::pin(answer)).await {
-        Ok(result) => result,
-        Err(_) => Err(SendFailure {
-            fate: Fate::Sent,
-            failure: Reason::TimedOut.into(),
-        }),
-    }
-}
-
-async fn open(
-    worker: &Worker,
-    cluster: &Cluster,
-    addresses: &impl Choices,
-) -> Result<(Channel, SocketAddr), Failure> {
+async fn open(worker: &Worker, cluster: &Cluster, addresses: &impl Choices) -> Result<Channel, Failure> {
     worker.counters.upstream_connects.add();
     let (address, stream) = worker
         .connector
@@ -257,7 +252,7 @@ async fn open(
     if addresses.by_name() {
         worker.pool.named(address.ip());
     }
-    Ok((channel, address))
+    Ok(channel)
 }
 
 // === addresses ===

@@ -7,12 +7,13 @@ use http::{Response, StatusCode, Version};
 use crate::body::Body;
 use crate::error::{Failure, Reason};
 use crate::http::connection::Connection;
-use crate::http::forwarded::{self, Client};
+use crate::http::forwarded::{Added, Client};
 use crate::http::hop_by_hop;
 use crate::http::marks::Marks;
 use crate::http::upgrade::Wanted;
 
-/// Rewrites the head for the upstream: hop-by-hop fields go, forwarding fields come. Whoever sends it frames the body.
+/// Rewrites the head for the upstream: hop-by-hop fields go. Gives the forwarding fields that come beside it; whoever
+/// sends it frames the body.
 pub(crate) fn prepare(
     parts: &mut Parts,
     connection: &Connection,
@@ -20,14 +21,13 @@ pub(crate) fn prepare(
     host: Option<&HeaderValue>,
     upgrade: Option<&Wanted>,
     marks: Marks,
-) {
+) -> Added {
     let headers = &mut parts.headers;
     hop_by_hop::strip_request(headers, marks);
     if marks.any(Marks::COOKIE) {
         join_cookies(headers);
     }
-    forwarded::set_forwarded(headers, connection, client, host, marks);
-    forwarded::add_via(headers);
+    let added = Added::to(headers, connection, client, host, marks);
     if marks.any(Marks::TE) && headers.contains_key(header::TE) {
         headers.insert(header::CONNECTION, HeaderValue::from_static("TE"));
     }
@@ -35,6 +35,7 @@ pub(crate) fn prepare(
         upgrade.ask(headers);
     }
     parts.version = Version::HTTP_11;
+    added
 }
 
 /// Checks that an answer is one, of either version of HTTP, and removes its hop-by-hop fields.

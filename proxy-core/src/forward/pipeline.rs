@@ -10,8 +10,8 @@ use http_body::Body as _;
 use http1_codec::HeadError;
 
 use super::access_log::{Access, Seen};
-use super::exchange::{self, Answered, Failed, Target};
-use super::interim::{self, Interim};
+use super::exchange::{self, Answered, Beside, Failed, Target};
+use super::interim;
 use super::outgoing;
 use super::upload::{self, Upload};
 use super::view::{ServerView, View};
@@ -57,13 +57,13 @@ enum Routed<'a> {
 
 /// A request that goes to an upstream, and what is needed when its answer comes.
 struct Onward<'a> {
-    cx: Context,
+    cx: Box<Context>,
     walk: Walk<'a>,
     cluster: &'a Cluster,
     target: Target<'a>,
     wanted: Option<Wanted>,
     client_upgrade: Option<OnUpgrade>,
-    interim: Interim<'a>,
+    beside: Beside<'a>,
     upload: Option<Upload>,
 }
 
@@ -95,6 +95,15 @@ impl Handler {
         request: Request<Body>,
         connection: &Connection,
     ) -> Result<Response<Body>, Aborted> {
+        self.handle_boxed(Box::new(request), connection).await
+    }
+
+    /// As [`Handler::handle`]. Boxed: a request is handed down through many calls.
+    async fn handle_boxed(
+        &self,
+        request: Box<Request<Body>>,
+        connection: &Connection,
+    ) -> Result<Response<Body>, Aborted> {
         let worker = &*self.worker;
         worker.counters.requests.add();
         let view = worker.view.current();
@@ -117,10 +126,10 @@ impl Handler {
                 let Onward {
                     cluster,
                     target,
-                    interim,
+                    beside,
                     ..
                 } = &*onward;
-                let answered = exchange::exchange(worker, cluster, *target, request, interim).await;
+                let answered = exchange::exchange(worker, cluster, *target, request, beside).await;
                 Some(exchange.answer(answered, *onward))
             }
         };
@@ -138,7 +147,7 @@ impl Service for Handler {
         request: Request<Body>,
         connection: &Connection,
     ) -> impl Future<Output = Result<Response<Body>, Aborted>> + Send {
-        self.handle(request, connection)
+        self.handle_boxed(Box::new(request), connection)
     }
 
     fn refuse(&self, error: HeadError, connection: &Connection) -> Response<Body> {
@@ -174,11 +183,11 @@ impl Service for Handler {
 
 impl<'a> Exchange<'a> {
     /// Begins the line of the access log, and routes.
-    fn begin(&mut self, mut request: Request<Body>) -> Routed<'a> {
+    fn begin(&mut self, mut request: Box<Request<Body>>) -> Routed<'a> {
         if let Some(logs) = &self.server.logs
             && let Some(access) = Access::begin(logs, &request, self.connection)
         {
-            request = request.map(|body| access.meter_request(body));
+            *request = request.map(|body| access.meter_request(body));
             self.access = Some(Box::new(access));
         }
         self.route(request)
@@ -206,7 +215,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Checks the head and walks the routes to an answer or to an upstream.
-    fn route(&mut self, request: Request<Body>) -> Routed<'a> {
+    fn route(&mut self, request: Box<Request<Body>>) -> Routed<'a> {
         let (mut parts, body) = request.into_parts();
         let host = match target::check(&mut parts, self.connection.state().is_checked()) {
             Ok(Asks::Resource(host)) => host,
@@ -227,14 +236,14 @@ impl<'a> Exchange<'a> {
             &server.client_ip_fields,
         );
         self.seen.client_ip = Some(client.ip);
-        let mut cx = Context {
+        let mut cx = Box::new(Context {
             parts,
             host,
             peer: connection.peer(),
             client_ip: client.ip,
             tls: connection.is_tls(),
             early: HeaderMap::new(),
-        };
+        });
         let mut walk = Walk::new(&server.routes, &cx);
         let response = match walk.next(&mut cx) {
             Step::Static(fixed) if fixed.abort => return Routed::Answered(None),
@@ -265,7 +274,7 @@ impl<'a> Exchange<'a> {
     /// Makes the request that goes to the upstream.
     fn onward(
         &self,
-        mut cx: Context,
+        mut cx: Box<Context>,
         walk: Walk<'a>,
         (cluster, target): (&'a Cluster, Target<'a>),
         client: &Client,
@@ -286,7 +295,7 @@ impl<'a> Exchange<'a> {
         let body = limit::within(body.upwards(), self.server.body_timeout);
         let (body, upload) = upload::stoppable(body);
         let (body, interim) = interim::begin(body, parts.version, marks, self.connection);
-        outgoing::prepare(
+        let added = outgoing::prepare(
             &mut parts,
             self.connection,
             client,
@@ -303,7 +312,7 @@ impl<'a> Exchange<'a> {
                 target,
                 wanted,
                 client_upgrade,
-                interim,
+                beside: Beside { interim, added },
                 upload,
             }),
             request,

@@ -140,45 +140,61 @@ fn element_ip(element: &[u8]) -> Option<IpAddr> {
 
 // === what upstreams are told ===
 
-/// Sets X-Forwarded-For, -Proto and -Host. What a peer that is no trusted proxy says there is replaced.
-pub(crate) fn set_forwarded(
-    headers: &mut HeaderMap,
-    connection: &Connection,
-    client: &Client,
-    host: Option<&HeaderValue>,
-    marks: Marks,
-) {
-    let proto = HeaderValue::from_static(if connection.is_tls() { "https" } else { "http" });
-    if client.via_trusted_proxy {
-        append_peer(headers, connection.peer_ip());
-        headers.entry(X_FORWARDED_PROTO).or_insert(proto);
-        if let (Entry::Vacant(entry), Some(host)) = (headers.entry(X_FORWARDED_HOST), host) {
-            entry.insert(host.clone());
+/// Fields that an upstream is sent beside those of the request.
+#[derive(Debug, Default)]
+pub(crate) struct Added(Vec<(HeaderName, HeaderValue)>);
+
+// === impl Added ===
+
+impl Added {
+    /// X-Forwarded-For, -Proto and -Host, and this proxy in Via (RFC 9110, section 7.6.3). What a peer that is no
+    /// trusted proxy says of the client is removed from `headers`; what a trusted one says stays and is completed.
+    pub(crate) fn to(
+        headers: &mut HeaderMap,
+        connection: &Connection,
+        client: &Client,
+        host: Option<&HeaderValue>,
+        marks: Marks,
+    ) -> Self {
+        let mut added = Vec::with_capacity(4);
+        let proto = HeaderValue::from_static(if connection.is_tls() { "https" } else { "http" });
+        if client.via_trusted_proxy {
+            append_peer(headers, connection.peer_ip());
+            headers.entry(X_FORWARDED_PROTO).or_insert(proto);
+            if let (Entry::Vacant(entry), Some(host)) = (headers.entry(X_FORWARDED_HOST), host) {
+                entry.insert(host.clone());
+            }
+        } else {
+            if marks.any(Marks::FORWARDED) {
+                // Servers that read these would believe whoever sends them.
+                for name in [
+                    header::FORWARDED,
+                    X_REAL_IP,
+                    X_FORWARDED_FOR,
+                    X_FORWARDED_PROTO,
+                    X_FORWARDED_HOST,
+                ] {
+                    headers.remove(name);
+                }
+            }
+            added.push((X_FORWARDED_FOR, connection.peer_ip().clone()));
+            added.push((X_FORWARDED_PROTO, proto));
+            added.extend(host.map(|host| (X_FORWARDED_HOST, host.clone())));
         }
-        return;
+        added.push((header::VIA, HeaderValue::from_static("1.1 doorway")));
+        Self(added)
     }
-    // Servers that read these instead would believe whoever sends them.
-    if marks.any(Marks::FORWARDED) {
-        headers.remove(header::FORWARDED);
-        headers.remove(X_REAL_IP);
+
+    /// The fields, in their order.
+    pub(crate) fn fields(&self) -> &[(HeaderName, HeaderValue)] {
+        &self.0
     }
-    headers.insert(X_FORWARDED_FOR, connection.peer_ip().clone());
-    headers.insert(X_FORWARDED_PROTO, proto);
-    match host {
-        Some(host) => headers.insert(X_FORWARDED_HOST, host.clone()),
-        None => headers.remove(X_FORWARDED_HOST),
-    };
 }
 
 /// Whether `name` could be taken for one of the forwarding fields by a server that treats `_` or `.` as
 /// `-`. Such fields are dropped, whoever sends them.
 pub(crate) fn is_alias(name: &HeaderName) -> bool {
     name.as_str().bytes().any(|byte| byte == b'_' || byte == b'.')
-}
-
-/// Adds this proxy to Via (RFC 9110, section 7.6.3).
-pub(crate) fn add_via(headers: &mut HeaderMap) {
-    headers.append(header::VIA, HeaderValue::from_static("1.1 doorway"));
 }
 
 /// Whether the request came through so many proxies of this kind that it must be going round in circles.
@@ -280,6 +296,16 @@ mod tests {
         assert_eq!(found.ip, "10.1.1.1".parse::<IpAddr>().unwrap());
     }
 
+    /// The fields that an upstream sees.
+    fn seen(mut headers: HeaderMap, client: &Client, host: Option<&HeaderValue>, peer: &str) -> HeaderMap {
+        let marks = Marks::of(&headers);
+        let added = Added::to(&mut headers, &connection(peer), client, host, marks);
+        for (name, value) in added.fields() {
+            headers.append(name, value.clone());
+        }
+        headers
+    }
+
     #[test]
     fn a_request_that_goes_round_in_circles_is_known_by_its_hops() {
         let mut headers = HeaderMap::new();
@@ -287,9 +313,13 @@ mod tests {
             header::VIA,
             HeaderValue::from_static("1.1 other, 1.1 doorway, 2.0 cdn"),
         );
+        let client = Client {
+            ip: "9.9.9.9".parse().unwrap(),
+            via_trusted_proxy: false,
+        };
         for _ in 1..MAX_HOPS {
             assert!(!is_looping(&headers));
-            add_via(&mut headers);
+            headers = seen(headers, &client, None, "9.9.9.9:1");
         }
         assert!(is_looping(&headers));
     }
@@ -300,22 +330,21 @@ mod tests {
         headers.insert(X_REAL_IP, HeaderValue::from_static("6.6.6.6"));
         headers.insert(header::FORWARDED, HeaderValue::from_static("for=6.6.6.6"));
         headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static("https"));
-        let connection = connection("9.9.9.9:1");
         let client = Client {
-            ip: connection.peer().ip(),
+            ip: "9.9.9.9".parse().unwrap(),
             via_trusted_proxy: false,
         };
-        set_forwarded(
-            &mut headers,
-            &connection,
+        let headers = seen(
+            headers,
             &client,
             Some(&HeaderValue::from_static("a.test")),
-            Marks::FORWARDED,
+            "9.9.9.9:1",
         );
 
-        assert_eq!(headers[X_FORWARDED_FOR], "9.9.9.9");
-        assert_eq!(headers[X_FORWARDED_PROTO], "http");
-        assert_eq!(headers[X_FORWARDED_HOST], "a.test");
+        let all = |name| headers.get_all(name).iter().collect::<Vec<_>>();
+        assert_eq!(all(X_FORWARDED_FOR), ["9.9.9.9"]);
+        assert_eq!(all(X_FORWARDED_PROTO), ["http"]);
+        assert_eq!(all(X_FORWARDED_HOST), ["a.test"]);
         assert!(!headers.contains_key(X_REAL_IP) && !headers.contains_key(header::FORWARDED));
     }
 
@@ -323,12 +352,11 @@ mod tests {
     fn a_trusted_peers_forwarding_fields_are_kept_and_continued() {
         let mut headers = xff(&["6.6.6.6", "7.7.7.7"]);
         headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static("https"));
-        let connection = connection("10.0.0.9:1");
         let client = Client {
             ip: "7.7.7.7".parse().unwrap(),
             via_trusted_proxy: true,
         };
-        set_forwarded(&mut headers, &connection, &client, None, Marks::default());
+        let headers = seen(headers, &client, None, "10.0.0.9:1");
 
         assert_eq!(headers.get_all(X_FORWARDED_FOR).iter().count(), 1);
         assert_eq!(headers[X_FORWARDED_FOR], "6.6.6.6, 7.7.7.7, 10.0.0.9");

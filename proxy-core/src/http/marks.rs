@@ -20,7 +20,7 @@ impl Marks {
     pub(crate) const HOP_BY_HOP: Self = Self(1 << 4);
     pub(crate) const COOKIE: Self = Self(1 << 5);
     pub(crate) const VIA: Self = Self(1 << 6);
-    /// A field that says who the client is, other than those that the proxy sets.
+    /// A field that says who the client is.
     pub(crate) const FORWARDED: Self = Self(1 << 7);
     /// A name that could be taken for one of a forwarding field.
     pub(crate) const ALIAS: Self = Self(1 << 8);
@@ -60,7 +60,7 @@ fn of(name: &HeaderName) -> Marks {
 fn of_text(name: &HeaderName) -> Marks {
     match name.as_str() {
         "keep-alive" | "proxy-connection" => Marks::HOP_BY_HOP,
-        "x-real-ip" => Marks::FORWARDED,
+        "x-real-ip" | "x-forwarded-for" | "x-forwarded-proto" | "x-forwarded-host" => Marks::FORWARDED,
         _ if forwarded::is_alias(name) => Marks::ALIAS,
         _ => Marks::default(),
     }
@@ -94,6 +94,9 @@ mod tests {
             ("via", Marks::VIA),
             ("forwarded", Marks::FORWARDED),
             ("x-real-ip", Marks::FORWARDED),
+            ("x-forwarded-for", Marks::FORWARDED),
+            ("x-forwarded-proto", Marks::FORWARDED),
+            ("x-forwarded-host", Marks::FORWARDED),
             ("x_forwarded_for", Marks::ALIAS),
             ("x.forwarded.for", Marks::ALIAS),
         ] {
@@ -104,7 +107,7 @@ mod tests {
     #[test]
     fn other_fields_leave_none() {
         assert_eq!(
-            marks(&["host", "user-agent", "x-forwarded-for", "x-custom"]),
+            marks(&["host", "user-agent", "x-forwarded-port", "x-custom"]),
             Marks::default()
         );
     }

@@ -59,8 +59,11 @@ impl<'v> Walk<'v> {
             routes: &routes.list,
             candidates,
         });
+        // Room for a few nested subroutes.
+        let mut frames = Vec::with_capacity(4);
+        frames.push(first);
         Self {
-            frames: vec![first],
+            frames,
             deferred: Vec::new(),
             doors: None,
         }

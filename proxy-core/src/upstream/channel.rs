@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use http::{Request, Response};
+use http::{HeaderName, HeaderValue, Request, Response};
 use http1_codec::HeadLimits;
 use http1_codec::client::{Answer, Cause, Connection, Keep, SendError};
 
@@ -36,7 +36,7 @@ pub(crate) enum Protocol {
 #[derive(Debug)]
 pub(crate) enum Channel {
     Http1(Connection<Io>, SocketAddr),
-    Http2(Place),
+    Http2(Place, SocketAddr),
 }
 
 /// A request that got no answer.
@@ -84,16 +84,24 @@ impl Channel {
                 if let Some((pool, limits)) = pool {
                     pool.share(address, opened, limits);
                 }
-                Ok(Self::Http2(place))
+                Ok(Self::Http2(place, address))
             }
         }
     }
 
-    /// Sends a request and waits for the head of its answer. An HTTP/1.1 connection goes back to `pool` once both
+    /// Where it leads to.
+    pub(crate) fn address(&self) -> SocketAddr {
+        match self {
+            Self::Http1(_, address) | Self::Http2(_, address) => *address,
+        }
+    }
+
+    /// Sends a request, with `added` beside its fields, and waits for the head of its answer. An HTTP/1.1 connection goes back to `pool` once both
     /// messages are complete; without one it is closed then. `on_interim` is given interim answers.
     pub(crate) async fn send(
         self,
         request: Box<Request<Body>>,
+        added: &[(HeaderName, HeaderValue)],
         pool: Option<(&Arc<Pool>, PoolLimits)>,
         on_interim: impl FnMut(&Response<()>),
     ) -> Result<Response<Body>, SendFailure> {
@@ -105,12 +113,14 @@ impl Channel {
                     address,
                 });
                 let may_repeat = may_repeat(&request);
-                let answer = connection.send(request, &HEAD_LIMITS, keep, on_interim).await;
+                let answer = connection
+                    .send(request, added, &HEAD_LIMITS, keep, on_interim)
+                    .await;
                 answer
                     .map(response)
                     .map_err(|error| SendFailure::of(error, may_repeat))
             }
-            Self::Http2(place) => place.send(request).await,
+            Self::Http2(place, _) => place.send(request, added).await,
         }
     }
 }

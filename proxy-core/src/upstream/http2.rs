@@ -9,7 +9,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use http::uri::{Authority, Scheme};
-use http::{HeaderMap, Request, Response, Uri, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Uri, header};
 use hyper::body::Incoming;
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -136,15 +136,24 @@ impl Place {
     pub(crate) async fn send(
         mut self,
         mut request: Box<Request<Body>>,
+        added: &[(HeaderName, HeaderValue)],
     ) -> Result<Response<Body>, SendFailure> {
         let copy = (self.shared && may_repeat(&request)).then(|| head_of(&request));
+        for (name, value) in added {
+            request.headers_mut().append(name, value.clone());
+        }
         set_authority(&mut request);
         let mut error = match self.sender.try_send_request(*request).await {
             Ok(response) => return self.accept(response),
             Err(error) => error,
         };
         let fate = match (error.take_message(), copy) {
-            (Some(unsent), _) => Fate::Unsent(Box::new(unsent)),
+            (Some(mut unsent), _) => {
+                for (name, _) in added {
+                    remove_last(unsent.headers_mut(), name);
+                }
+                Fate::Unsent(Box::new(unsent))
+            }
             (None, Some(copy)) if is_unanswered(error.error()) => Fate::Repeatable(copy),
             (None, _) => Fate::Sent,
         };
@@ -152,6 +161,16 @@ impl Place {
             fate,
             failure: failure(error.into_error()),
         })
+    }
+}
+
+/// Removes the field that was appended last.
+fn remove_last(headers: &mut HeaderMap, name: &HeaderName) {
+    let mut values: Vec<HeaderValue> = headers.get_all(name).iter().cloned().collect();
+    values.pop();
+    headers.remove(name);
+    for value in values {
+        headers.append(name, value);
     }
 }
 
@@ -269,7 +288,7 @@ mod tests {
         let length = |values: &[&'static str]| {
             let mut headers = HeaderMap::new();
             for value in values {
-                headers.append(header::CONTENT_LENGTH, http::HeaderValue::from_static(value));
+                headers.append(header::CONTENT_LENGTH, HeaderValue::from_static(value));
             }
             check_length(&mut headers).map(|()| headers)
         };
@@ -280,6 +299,19 @@ mod tests {
         assert_eq!(
             headers.get_all("content-length").iter().collect::<Vec<_>>(),
             ["5"]
+        );
+    }
+
+    #[test]
+    fn the_field_that_came_last_is_removed_and_no_other() {
+        let mut headers = HeaderMap::new();
+        for hop in ["1.1 a", "1.1 b", "1.1 doorway"] {
+            headers.append(header::VIA, HeaderValue::from_static(hop));
+        }
+        remove_last(&mut headers, &header::VIA);
+        assert_eq!(
+            headers.get_all(header::VIA).iter().collect::<Vec<_>>(),
+            ["1.1 a", "1.1 b"]
         );
     }
 
@@ -342,7 +374,7 @@ mod tests {
             server.accept().await;
         };
         tokio::select! {
-            response = place.send(get()) => response.unwrap(),
+            response = place.send(get(), &[]) => response.unwrap(),
             () = answer => unreachable!("no other request comes"),
         }
     }
@@ -364,7 +396,7 @@ mod tests {
     #[tokio::test]
     async fn a_request_that_is_given_up_leaves_its_place() {
         let (connection, place, _server) = opened(1).await;
-        let mut sending = Box::pin(place.send(get()));
+        let mut sending = Box::pin(place.send(get(), &[]));
         tokio::select! {
             biased;
             _ = sending.as_mut() => unreachable!("nobody answers"),
@@ -384,7 +416,7 @@ mod tests {
                 let _request = server.accept().await.unwrap().unwrap();
                 drop(server);
             };
-            let (result, ()) = tokio::join!(place.send(get()), ends);
+            let (result, ()) = tokio::join!(place.send(get(), &[]), ends);
             let repeatable = matches!(result.unwrap_err().fate, Fate::Repeatable(_));
             assert_eq!(repeatable, shared);
         }
@@ -403,7 +435,7 @@ mod tests {
                 server.accept().await;
             };
             let result = tokio::select! {
-                result = connection.take().unwrap().send(get()) => result,
+                result = connection.take().unwrap().send(get(), &[]) => result,
                 () = resets => unreachable!("no other request comes"),
             };
             let repeatable = matches!(result.unwrap_err().fate, Fate::Repeatable(_));

@@ -85,7 +85,7 @@ impl Pool {
                 let shared = idle.http2.get(&address)?;
                 // The oldest first, so that those beyond need fall idle.
                 let place = shared.iter().find_map(|shared| shared.connection.take())?;
-                Some(Channel::Http2(place))
+                Some(Channel::Http2(place, address))
             }
         }
     }
@@ -228,7 +228,7 @@ mod tests {
             };
             let request = Box::new(Request::get("/").header("host", "a").body(Body::empty()).unwrap());
             let (response, ()) = tokio::join!(
-                channel.send(request, Some((&self.pool, PoolLimits::default())), |_| {}),
+                channel.send(request, &[], Some((&self.pool, PoolLimits::default())), |_| {}),
                 answer
             );
             assert_eq!(read_all(response.unwrap().into_body()).await.unwrap().0, b"ok");

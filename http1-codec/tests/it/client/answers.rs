@@ -201,7 +201,7 @@ async fn interim_answers_are_told_and_come_before_the_answer() {
                 |head: &Response<()>| interim.push((head.status().as_u16(), head.headers().len()));
             let limits = HeadLimits::default();
             let answer = connection
-                .send(Box::new(get("/")), &limits, kept.clone(), on_interim)
+                .send(Box::new(get("/")), &[], &limits, kept.clone(), on_interim)
                 .await
                 .unwrap();
             assert_eq!(read(answer).await.1, "ok");

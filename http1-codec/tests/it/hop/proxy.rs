@@ -84,7 +84,7 @@ impl Service for Forwarding {
         let interim = |head: &Response<()>| self.control.interim_with(head.status(), head.headers());
         let connection = self.proxy.connection();
         let answer = connection
-            .send(request, &limits, kept, interim)
+            .send(request, &[], &limits, kept, interim)
             .await
             .map_err(|error| error.cause.to_string())?;
         let mut answer = answer.map(|answer| match answer {

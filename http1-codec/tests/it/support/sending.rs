@@ -62,7 +62,7 @@ pub(crate) async fn send(
     kept: &Kept,
 ) -> Result<Response<TestAnswer>, SendError<TestBody, String>> {
     let limits = HeadLimits::default();
-    let sent = connection.send(Box::new(request), &limits, kept.clone(), |_| {});
+    let sent = connection.send(Box::new(request), &[], &limits, kept.clone(), |_| {});
     timeout(Duration::from_secs(60), sent).await.expect("an answer")
 }
 
