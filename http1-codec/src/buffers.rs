@@ -12,6 +12,9 @@ use tokio::io::AsyncRead;
 /// What one read can take: a head and a body of usual size at once.
 const READ: usize = 32 * 1024;
 
+/// With more room than this a buffer is read into as it is.
+const PLENTY: usize = 24 * 1024;
+
 /// With less room than this a buffer is made larger before it is read into.
 const ROOM: usize = 4 * 1024;
 
@@ -48,9 +51,10 @@ pub(crate) fn poll_read<S: AsyncRead + Unpin>(
     if buffer.capacity() == 0 {
         *buffer = POOL.with_borrow_mut(|pool| pool.read.pop()).unwrap_or_default();
     }
-    // Takes the whole of it again once nothing of what was read is held any more: memory that was just used is
-    // faster than new memory.
-    if buffer.capacity() < READ && !buffer.try_reclaim(READ) && buffer.capacity() - buffer.len() < ROOM {
+    let room = buffer.capacity() - buffer.len();
+    // Takes the whole of it again, if nothing of what was read is held any more: memory that was just used is faster
+    // than new memory.
+    if room < PLENTY && !buffer.try_reclaim(READ) && room < ROOM {
         buffer.reserve(READ);
     }
     let read = tokio_util::io::poll_read_buf(Pin::new(io), cx, buffer);

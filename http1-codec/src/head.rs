@@ -2,10 +2,12 @@
 //! that share the buffer's bytes.
 
 use std::mem::MaybeUninit;
+use std::sync::LazyLock;
 
 use bytes::{Bytes, BytesMut};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode, Uri, Version};
+use memchr::memmem::Finder;
 
 use crate::buffers;
 use crate::error::HeadError;
@@ -133,6 +135,13 @@ impl HeadReader {
     /// The bytes of the next head, with its last empty line.
     fn find(&mut self, buffer: &mut BytesMut, limits: &HeadLimits) -> Result<Option<Bytes>, HeadError> {
         self.skip_empty_lines(buffer, limits)?;
+        if self.searched == 0
+            && !limits.bare_line_feed
+            && let Some(found) = find_whole(buffer, limits)
+        {
+            self.skipped = 0;
+            return found.map(Some);
+        }
         let from = self.searched;
         let mut searched = buffer.len();
         let rest = buffer.get(from..).unwrap_or_default();
@@ -191,6 +200,23 @@ impl HeadReader {
         }
         worth
     }
+}
+
+/// A head that came at once, as most do. Every carriage return in a head has its line feed, or httparse refuses it:
+/// so a line feed is bare if there are more of them than of carriage returns.
+fn find_whole(buffer: &mut BytesMut, limits: &HeadLimits) -> Option<Result<Bytes, HeadError>> {
+    static END: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\r\n\r\n"));
+    let length = END.find(buffer)? + 4;
+    if length > limits.size {
+        return Some(Err(HeadError::TooLarge));
+    }
+    let head = buffer.split_to(length).freeze();
+    let count = |byte| memchr::memchr_iter(byte, &head).count();
+    Some(if count(b'\n') > count(b'\r') {
+        Err(HeadError::BareLineFeed)
+    } else {
+        Ok(head)
+    })
 }
 
 // === requests ===

@@ -240,13 +240,22 @@ where
         &self.shared.control
     }
 
-    /// Writes the answer and says what is left to do.
-    async fn answer(&mut self, response: Response<V::Body>, asked: &Asked) -> io::Result<Behind> {
+    /// The exchange, before anything of its answer is written.
+    fn turn(&self, asked: &Asked) -> Turn {
         let mut turn = Turn::new();
-        let unread_is_bounded = self.shared.lock().unread_is_bounded(UNREAD);
-        if !asked.keep_alive || self.draining || !unread_is_bounded {
+        let conn = self.shared.lock();
+        if !asked.keep_alive || self.draining || !conn.unread_is_bounded(UNREAD) {
             turn.is_last();
         }
+        if conn.is_body_read() {
+            turn.received_all();
+        }
+        turn
+    }
+
+    /// Writes the answer and says what is left to do.
+    async fn answer(&mut self, response: Response<V::Body>, asked: &Asked) -> io::Result<Behind> {
+        let turn = self.turn(asked);
         let mut writer = Writer::new(response, asked, turn, self.control().date().as_ref());
         if writer.has_open_end() {
             self.control().on_open_end(true);
@@ -293,7 +302,7 @@ where
                 _ => read,
             }
         });
-        if turn.allows_another_once_received() && read.await {
+        if turn.allows_another_once_received() && !turn.allows_another() && read.await {
             turn.received_all();
         }
         Ok(if turn.allows_another() {

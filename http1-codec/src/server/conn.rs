@@ -207,6 +207,11 @@ impl<S> Conn<S> {
         self.fault.is_none() && !self.expects && (!self.unread || is_small)
     }
 
+    /// Whether nothing of the request is left to read.
+    pub(super) fn is_body_read(&self) -> bool {
+        self.body.is_complete()
+    }
+
     /// Whether nothing of what the client sent is unread, as far as is known.
     pub(super) fn is_all_read(&self) -> bool {
         self.body.is_complete() && self.buffer.is_empty()

@@ -201,7 +201,9 @@ impl ConnState {
 
     /// Counts a request of a connection that has one at a time, or its end.
     fn set_in_flight(&self, in_flight: bool) {
-        if self.in_flight.swap(u32::from(in_flight), Ordering::Relaxed) == 1 && !in_flight {
+        let before = self.in_flight.load(Ordering::Relaxed);
+        self.in_flight.store(u32::from(in_flight), Ordering::Relaxed);
+        if before == 1 && !in_flight {
             self.served();
         }
     }
