@@ -180,6 +180,7 @@ impl HeadReader {
             let length = match buffer.as_ref() {
                 [b'\r', b'\n', ..] => 2,
                 [b'\n', ..] if limits.bare_line_feed => 1,
+                [b'\n', ..] => return Err(HeadError::BareLineFeed),
                 _ => return Ok(()),
             };
             self.skipped += 1;
@@ -202,21 +203,20 @@ impl HeadReader {
     }
 }
 
-/// A head that came at once, as most do. Every carriage return in a head has its line feed, or httparse refuses it:
-/// so a line feed is bare if there are more of them than of carriage returns.
+/// A head that came at once, as most do. Its lines are looked at field by field, see [`ends_with_crlf`].
 fn find_whole(buffer: &mut BytesMut, limits: &HeadLimits) -> Option<Result<Bytes, HeadError>> {
     static END: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\r\n\r\n"));
     let length = END.find(buffer)? + 4;
     if length > limits.size {
         return Some(Err(HeadError::TooLarge));
     }
-    let head = buffer.split_to(length).freeze();
-    let count = |byte| memchr::memchr_iter(byte, &head).count();
-    Some(if count(b'\n') > count(b'\r') {
-        Err(HeadError::BareLineFeed)
-    } else {
-        Ok(head)
-    })
+    Some(Ok(buffer.split_to(length).freeze()))
+}
+
+/// Whether the line before a field's name ends as it should: httparse takes a line feed alone, too.
+fn ends_with_crlf(head: &Bytes, name: &str) -> bool {
+    let start = (name.as_ptr() as usize).wrapping_sub(head.as_ptr() as usize);
+    head.get(..start).is_some_and(|before| before.ends_with(b"\r\n"))
 }
 
 // === requests ===
@@ -244,7 +244,7 @@ fn request(head: &Bytes, limits: &HeadLimits) -> Result<RequestHead, HeadError> 
     check_line(method.as_str().len() + target.len() + " HTTP/1.1 ".len(), limits)?;
     let target = target_of(head.slice_ref(target.as_bytes()), limits)?;
     check_form(&method, &target)?;
-    let mut read = FieldReader::new(parsed.headers.len());
+    let mut read = FieldReader::new(parsed.headers.len(), limits);
     for field in parsed.headers.iter() {
         read.add(head, field)?;
     }
@@ -380,7 +380,7 @@ fn response(head: &Bytes, limits: &HeadLimits, method: &Method) -> Result<Respon
         .ok()
         .filter(|status| status.as_u16() < 600)
         .ok_or(HeadError::Status)?;
-    let mut read = FieldReader::new(parsed.headers.len());
+    let mut read = FieldReader::new(parsed.headers.len(), limits);
     for field in parsed.headers.iter() {
         read.add(head, field)?;
     }
@@ -402,6 +402,7 @@ fn response(head: &Bytes, limits: &HeadLimits, method: &Method) -> Result<Respon
 /// Collects the fields of a head, and what the codec itself has to know of them.
 struct FieldReader {
     map: HeaderMap,
+    bare_line_feed: bool,
     framing: FramingFields,
     hosts: u32,
     host_is_valid: bool,
@@ -411,10 +412,11 @@ struct FieldReader {
 }
 
 impl FieldReader {
-    fn new(fields: usize) -> Self {
+    fn new(fields: usize, limits: &HeadLimits) -> Self {
         Self {
             // Room for the fields that a proxy adds.
             map: buffers::fields(fields + 6),
+            bare_line_feed: limits.bare_line_feed,
             framing: FramingFields::default(),
             hosts: 0,
             host_is_valid: true,
@@ -425,6 +427,9 @@ impl FieldReader {
     }
 
     fn add(&mut self, head: &Bytes, field: &httparse::Header<'_>) -> Result<(), HeadError> {
+        if !self.bare_line_feed && !ends_with_crlf(head, field.name) {
+            return Err(HeadError::BareLineFeed);
+        }
         let name = HeaderName::from_bytes(field.name.as_bytes()).map_err(|_| HeadError::FieldName)?;
         match name {
             header::HOST => {
