@@ -185,6 +185,34 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_client_that_takes_nothing_is_closed_after_a_minute_and_the_upstream_is_let_go() {
+        let mut stage = Stage::set();
+        stage
+            .play(async |mut client, stage| {
+                client
+                    .write_all(b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+                    .await
+                    .unwrap();
+                let mut upstream = stage.upstreams.recv().await.unwrap();
+                let head = b"HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n";
+                upstream.write_all(head).await.unwrap();
+                let flood = async {
+                    let mut sent = 0;
+                    while upstream.write_all(&[0; 1024]).await.is_ok() {
+                        sent += 1024;
+                    }
+                    sent
+                };
+                let (sent, ()) = tokio::join!(flood, stage.pass(62));
+                assert!(sent < 1 << 20, "{sent} bytes were taken from the upstream");
+                let mut answer = Vec::new();
+                client.read_to_end(&mut answer).await.unwrap();
+                assert!(answer.len() < sent + head.len() + 200, "{} bytes", answer.len());
+            })
+            .await;
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_part_of_a_head_is_a_408_after_a_minute_however_it_drips() {
         let mut stage = Stage::set();
         stage

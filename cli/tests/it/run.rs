@@ -2,26 +2,34 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Command;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
-use crate::support::{Answer, Client, Directory, PATIENCE, Running, doorway, finish, free_port};
+use crate::support::{Answer, Client, Directory, PATIENCE, Running, doorway, finish, free_port, with_files};
 
 const DRAINED: Option<i32> = Some(0);
 
+const RUN: [&str; 3] = ["run", "--workers", "1"];
+
 /// A proxy on a free port of 127.0.0.1 with these options and directives, ready to serve.
 fn start(options: &str, directives: &str) -> (Running, Client, Directory) {
-    start_with(&["run", "--workers", "1"], options, directives)
+    start_by(|directory| doorway(directory, &RUN), options, directives)
 }
 
-/// The same with these arguments.
-fn start_with(arguments: &[&str], options: &str, directives: &str) -> (Running, Client, Directory) {
+/// The same, started by this command in the directory of the Caddyfile.
+fn start_by(
+    command: impl FnOnce(&Path) -> Command,
+    options: &str,
+    directives: &str,
+) -> (Running, Client, Directory) {
     let port = free_port();
     let text = format!(
         "{{\n\tadmin off\n{options}\n}}\nhttp://127.0.0.1:{port} {{\n\tbind 127.0.0.1\n{directives}\n}}\n"
     );
     let directory = Directory::with("Caddyfile", &text);
-    let running = Running::start(&mut doorway(directory.path(), arguments));
+    let running = Running::start(&mut command(directory.path()));
     running.stderr_line("listening");
     (running, Client::new(port), directory)
 }
@@ -179,10 +187,10 @@ fn environ_shows_the_settings_and_no_secret() {
 
 #[test]
 fn bare_line_feeds_are_refused_unless_they_are_allowed() {
-    let strict = &["run", "--workers", "1"][..];
-    let lax = &["run", "--workers", "1", "--lax", "bare-line-feeds"];
-    for (arguments, status) in [(strict, 400), (lax, 200)] {
-        let (running, client, _directory) = start_with(arguments, "", "\trespond hello");
+    let lax = ["run", "--workers", "1", "--lax", "bare-line-feeds"];
+    for (arguments, status) in [(&RUN[..], 400), (&lax, 200)] {
+        let (running, client, _directory) =
+            start_by(|directory| doorway(directory, arguments), "", "\trespond hello");
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, client.port)).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let request = format!(
@@ -198,4 +206,20 @@ fn bare_line_feeds_are_refused_unless_they_are_allowed() {
         running.signal("TERM");
         assert_eq!(running.end().0, DRAINED);
     }
+}
+
+#[test]
+fn a_proxy_out_of_file_descriptors_serves_again_once_there_are_some() {
+    let few = |directory: &Path| with_files(48, &doorway(directory, &RUN));
+    let (running, client, _directory) = start_by(few, "", "\trespond hello");
+    let connect = || TcpStream::connect((Ipv4Addr::LOCALHOST, client.port)).unwrap();
+    // Those that are not accepted wait in the kernel.
+    let idle: Vec<TcpStream> = (0..64).map(|_| connect()).collect();
+    running.stderr_line("cannot accept connections");
+    drop(idle);
+    assert_eq!(client.get("/").status, 200);
+    running.signal("TERM");
+    let (code, log) = running.end();
+    assert_eq!(code, DRAINED);
+    assert!(!log.contains("cannot accept"), "said once: {log}");
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 pub(crate) use self::http::{Answer, Client, Lines};
-pub(crate) use self::process::{Finished, Running, doorway, finish, finish_with_input};
+pub(crate) use self::process::{Finished, Running, doorway, finish, finish_with_input, with_files};
 
 /// How long a test waits for something that should happen at once. Never reached unless something is broken.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);

@@ -41,6 +41,29 @@ pub(crate) fn doorway(directory: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// `command` of [`doorway`] with at most this many open files.
+pub(crate) fn with_files(most: u32, command: &Command) -> Command {
+    let mut limited = Command::new("/bin/sh");
+    limited
+        .args(["-c", &format!("ulimit -n {most}; exec \"$0\" \"$@\"")])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .env_clear()
+        .envs(
+            command
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        );
+    if let Some(directory) = command.get_current_dir() {
+        limited.current_dir(directory);
+    }
+    limited
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    limited
+}
+
 /// Runs `command` to its end.
 pub(crate) fn finish(command: &mut Command) -> Finished {
     let output = command.output().unwrap();
