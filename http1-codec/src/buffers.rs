@@ -15,8 +15,11 @@ const READ: usize = 32 * 1024;
 /// With more room than this a buffer is read into as it is.
 const PLENTY: usize = 24 * 1024;
 
-/// With less room than this a buffer is made larger before it is read into.
-const ROOM: usize = 4 * 1024;
+/// With less room than this no message is begun: a head and its body would take two reads, and two writes.
+const MESSAGE: usize = 20 * 1024;
+
+/// With less room than this a message is not gone on with.
+const MORE: usize = 4 * 1024;
 
 /// What a head with a small body usually needs.
 const WRITE: usize = 2 * 1024;
@@ -54,7 +57,8 @@ pub(crate) fn poll_read<S: AsyncRead + Unpin>(
     let room = buffer.capacity() - buffer.len();
     // Takes the whole of it again, if nothing of what was read is held any more: memory that was just used is faster
     // than new memory.
-    if room < PLENTY && !buffer.try_reclaim(READ) && room < ROOM {
+    let enough = if buffer.is_empty() { MESSAGE } else { MORE };
+    if room < PLENTY && !buffer.try_reclaim(READ) && room < enough {
         buffer.reserve(READ);
     }
     let read = tokio_util::io::poll_read_buf(Pin::new(io), cx, buffer);
