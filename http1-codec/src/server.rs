@@ -117,14 +117,24 @@ struct Driver<S, V, C> {
     draining: bool,
 }
 
-/// What is to be done next.
-enum Next<B> {
-    Answer(Response<B>, Asked),
+/// What came next, and was begun.
+enum Next<F> {
+    /// A request, on its way. Boxed: a connection that waits for its next request has no room for one.
+    Call(Pin<Box<F>>, Asked),
     Refused(HeadError),
-    /// Nothing more will come, or be served.
     End,
+}
+
+/// What is to be done now.
+enum Todo<B> {
+    Answer(Box<Writer<B>>),
+    /// Answer what is no request.
+    Refuse(Box<Writer<B>>),
+    Switch(Box<Writer<B>>, Offer),
+    /// Close behind what is written.
+    Close,
     /// The client left, or is to get no answer.
-    Gone,
+    Leave,
 }
 
 /// What came next.
@@ -194,17 +204,19 @@ where
 {
     async fn run(mut self) -> io::Result<()> {
         loop {
+            // Nothing large is held over a wait: a connection mostly waits for its next request.
             let behind = match self.next().await? {
-                Next::Answer(response, asked) if response.status().is_informational() => {
-                    return self.switch(response, asked).await;
+                Todo::Answer(mut writer) => {
+                    self.write(&mut writer).await?;
+                    self.behind(writer.into_turn()).await?
                 }
-                Next::Answer(response, asked) => self.answer(response, &asked).await?,
-                Next::Refused(error) => {
-                    self.control().on_phase(Phase::Request);
-                    self.refuse(error).await?
+                Todo::Refuse(mut writer) => {
+                    self.write(&mut writer).await?;
+                    Behind::Linger
                 }
-                Next::End => Behind::Close,
-                Next::Gone => return Ok(()),
+                Todo::Switch(writer, offer) => return self.switch(writer, offer).await,
+                Todo::Close => Behind::Close,
+                Todo::Leave => return Ok(()),
             };
             match behind {
                 Behind::Another => self.control().on_phase(Phase::Head),
@@ -215,63 +227,52 @@ where
     }
 
     /// Waits for a request and for what the service has to say to it.
-    async fn next(&mut self) -> io::Result<Next<V::Body>> {
+    async fn next(&mut self) -> io::Result<Todo<V::Body>> {
         let Self {
             shared,
             service,
             limits,
             draining,
         } = self;
-        let (call, asked) = match poll_fn(|cx| poll_next(cx, shared, limits, draining)).await? {
-            Found::Head(head) => {
-                let (request, asked) = begin(shared, head);
-                // Boxed: a connection that waits for its next request has no room for one.
-                (Box::pin(service.call(request)), asked)
+        let next = poll_fn(|cx| {
+            poll_next(cx, shared, limits, draining).map_ok(|found| match found {
+                Found::Head(head) => {
+                    let (request, asked) = begin(shared, head);
+                    Next::Call(Box::pin(service.call(request)), asked)
+                }
+                Found::Error(error) => Next::Refused(error),
+                Found::End => Next::End,
+            })
+        });
+        let (call, asked) = match next.await? {
+            Next::Call(call, asked) => (call, asked),
+            Next::Refused(error) => {
+                shared.control.on_phase(Phase::Request);
+                let response = service.refuse(error);
+                return Ok(Todo::refusal(response, &*shared.control));
             }
-            Found::Error(error) => return Ok(Next::Refused(error)),
-            Found::End => return Ok(Next::End),
+            Next::End => return Ok(Todo::Close),
         };
         shared.control.on_phase(Phase::Request);
-        let response = run_call(call, shared, draining, asked.version).await;
-        Ok(response.map_or(Next::Gone, |response| Next::Answer(response, asked)))
+        match run_call(call, shared, draining, asked.version).await {
+            Some(response) => Todo::answer(response, asked, shared, *draining),
+            None => Ok(Todo::Leave),
+        }
     }
 
     fn control(&self) -> &C {
         &self.shared.control
     }
 
-    /// The exchange, before anything of its answer is written.
-    fn turn(&self, asked: &Asked) -> Turn {
-        let mut turn = Turn::new();
-        let conn = self.shared.lock();
-        if !asked.keep_alive || self.draining || !conn.unread_is_bounded(UNREAD) {
-            turn.is_last();
-        }
-        if conn.is_body_read() {
-            turn.received_all();
-        }
-        turn
-    }
-
-    /// Writes the answer and says what is left to do.
-    async fn answer(&mut self, response: Response<V::Body>, asked: &Asked) -> io::Result<Behind> {
-        let turn = self.turn(asked);
-        let mut writer = Writer::new(response, asked, turn, self.control().date().as_ref());
-        if writer.has_open_end() {
-            self.control().on_open_end(true);
-        }
-        self.write(&mut writer).await?;
-        if writer.has_open_end() {
-            self.control().on_open_end(false);
-        }
-        let turn = writer.into_turn();
-        self.behind(turn).await
-    }
-
+    /// Writes an answer.
     async fn write(&mut self, writer: &mut Writer<V::Body>) -> io::Result<()> {
         let shared = &self.shared;
         let draining = &mut self.draining;
-        poll_fn(|cx| {
+        let has_open_end = writer.has_open_end();
+        if has_open_end {
+            shared.control.on_open_end(true);
+        }
+        let written = poll_fn(|cx| {
             let written = writer.poll(cx, shared);
             if written.is_pending() {
                 match shared.control.poll_command(cx) {
@@ -285,8 +286,12 @@ where
                 }
             }
             written
-        })
-        .await
+        });
+        written.await?;
+        if has_open_end {
+            shared.control.on_open_end(false);
+        }
+        Ok(())
     }
 
     /// Reads what is left of the request, if that is little, so that another can follow.
@@ -314,28 +319,8 @@ where
         })
     }
 
-    async fn refuse(&mut self, error: HeadError) -> io::Result<Behind> {
-        let asked = Asked {
-            method: Method::GET,
-            version: Version::HTTP_11,
-            keep_alive: false,
-            upgrade: None,
-        };
-        let response = self.service.refuse(error);
-        let mut turn = Turn::new();
-        turn.is_last();
-        let mut writer = Writer::new(response, &asked, turn, self.control().date().as_ref());
-        self.write(&mut writer).await?;
-        Ok(Behind::Linger)
-    }
-
     /// Hands the connection over to whoever waits for it.
-    async fn switch(mut self, response: Response<V::Body>, asked: Asked) -> io::Result<()> {
-        let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
-        let Some(offer) = asked.upgrade.filter(|_| switches) else {
-            return Err(io::Error::other("an interim answer that no answer follows"));
-        };
-        let mut writer = Writer::switching(&response, self.control().date().as_ref());
+    async fn switch(mut self, mut writer: Box<Writer<V::Body>>, offer: Offer) -> io::Result<()> {
         self.write(&mut writer).await?;
         if let Some((io, read_ahead)) = self.shared.take_io() {
             offer.fulfil(Upgraded::new(Box::new(io), read_ahead));
@@ -356,6 +341,60 @@ where
             }
         })
         .await
+    }
+}
+
+// === impl Todo ===
+
+impl<B: Body> Todo<B> {
+    fn answer<S, C>(
+        response: Response<B>,
+        asked: Asked,
+        shared: &Shared<S, C>,
+        draining: bool,
+    ) -> io::Result<Self>
+    where
+        S: Stream,
+        C: Control,
+    {
+        let date = shared.control.date();
+        if response.status().is_informational() {
+            let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+            let Some(offer) = asked.upgrade.filter(|_| switches) else {
+                return Err(io::Error::other("an interim answer that no answer follows"));
+            };
+            let writer = Writer::switching(&response, date.as_ref());
+            return Ok(Self::Switch(Box::new(writer), offer));
+        }
+        let mut turn = Turn::new();
+        let conn = shared.lock();
+        if !asked.keep_alive || draining || !conn.unread_is_bounded(UNREAD) {
+            turn.is_last();
+        }
+        if conn.is_body_read() {
+            turn.received_all();
+        }
+        drop(conn);
+        let writer = Writer::new(response, &asked, turn, date.as_ref());
+        Ok(Self::Answer(Box::new(writer)))
+    }
+
+    /// The answer to a head that is no request: nothing tells where another one would begin.
+    fn refusal(response: Response<B>, control: &impl Control) -> Self {
+        let asked = Asked {
+            method: Method::GET,
+            version: Version::HTTP_11,
+            keep_alive: false,
+            upgrade: None,
+        };
+        let mut turn = Turn::new();
+        turn.is_last();
+        Self::Refuse(Box::new(Writer::new(
+            response,
+            &asked,
+            turn,
+            control.date().as_ref(),
+        )))
     }
 }
 
