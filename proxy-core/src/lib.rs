@@ -8,6 +8,8 @@ mod config;
 mod error;
 mod failure_log;
 mod forward;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod http;
 mod keepalive;
 mod listener;

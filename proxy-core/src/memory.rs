@@ -85,7 +85,11 @@ impl Bench {
         let state = Arc::clone(connection.state());
         let _open = self.0.connections.register(state, ConnLimits::default());
         let handler = Handler::new(Arc::clone(&self.0), 0);
-        server::serve(client, None, connection, HttpSettings::default(), handler).await;
+        let http = HttpSettings {
+            h2c: false,
+            ..HttpSettings::default()
+        };
+        server::serve(client, None, connection, http, handler).await;
     }
 
     /// What the sweeper does in a second.
