@@ -20,6 +20,8 @@ use std::pin::pin;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use tokio::time::timeout;
+
 use self::play::{Client, Recorders};
 use crate::forward::view::View;
 use crate::http::connection::Connection;
@@ -47,7 +49,7 @@ http://b.test {
 /// More lines than a head may have fields, of which the proxy adds some.
 const MAX_LINES: usize = 80;
 
-/// After this long of nothing the client hangs up.
+/// After this long of nothing the client hangs up, and after as long again the upstreams.
 const IDLE: Duration = Duration::from_secs(10);
 
 /// What both ends do.
@@ -72,6 +74,8 @@ struct Played {
     upstreams: Vec<play::Recorded>,
     /// The connection of each request that an upstream saw, in the order in which they began.
     order: Vec<usize>,
+    /// The upstreams ended their connections, whatever else they could have said.
+    hung_up: bool,
 }
 
 /// Plays `data`, and looks at what both ends saw.
@@ -101,19 +105,27 @@ fn play(input: &Input<'_>) -> Played {
     let client = Client::new(input);
     let connection = Arc::new(Connection::new(memory::CLIENT, None, false));
     let state = Arc::clone(connection.state());
-    runtime.block_on(async {
+    let hung_up = runtime.block_on(async {
         let mut serving = pin!(bench.serve(client.clone(), connection));
-        if tokio::time::timeout(IDLE, &mut serving).await.is_err() {
-            client.hang_up();
-            let ended = tokio::time::timeout(IDLE, serving).await;
-            assert!(ended.is_ok(), "a connection ends soon after its client");
+        if timeout(IDLE, &mut serving).await.is_ok() {
+            return false;
         }
+        client.hang_up();
+        // One that has sent more than its request, or that may end its side, is not known to have left.
+        if timeout(IDLE, &mut serving).await.is_ok() {
+            return false;
+        }
+        recorders.hang_up();
+        let ended = timeout(IDLE, serving).await;
+        assert!(ended.is_ok(), "a connection ends soon after all of its peers");
+        true
     });
     Played {
         answers: client.written(),
         cut: state.has_open_end(),
         upstreams: recorders.recorded(),
         order: recorders.order(),
+        hung_up,
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -52,6 +53,7 @@ struct Conn(Arc<Mutex<Upstream>>);
 pub(super) struct Recorders {
     all: Arc<Mutex<Vec<Arc<Mutex<Upstream>>>>>,
     order: Arc<Mutex<Vec<usize>>>,
+    hung_up: Arc<AtomicBool>,
     plan: Arc<Plan>,
 }
 
@@ -250,12 +252,16 @@ impl Recorders {
         Self {
             all: Arc::default(),
             order: Arc::default(),
+            hung_up: Arc::default(),
             plan: Arc::new(plan),
         }
     }
 
     /// The next connection that the input describes.
     pub(super) fn dial(&self, address: SocketAddr) -> io::Result<Io> {
+        if self.hung_up.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::ConnectionRefused.into());
+        }
         let plan = &self.plan;
         let mut all = lock(&self.all);
         let answers = plan.answers.get(all.len());
@@ -271,6 +277,14 @@ impl Recorders {
         }));
         all.push(Arc::clone(&upstream));
         Ok(Box::new(Conn(upstream)))
+    }
+
+    /// Ends all connections, and takes no more.
+    pub(super) fn hang_up(&self) {
+        self.hung_up.store(true, Ordering::Relaxed);
+        for upstream in lock(&self.all).iter() {
+            lock(upstream).peer.end();
+        }
     }
 
     pub(super) fn recorded(&self) -> Vec<Recorded> {
