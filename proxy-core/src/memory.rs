@@ -130,7 +130,9 @@ mod tests {
             let (near, far) = tokio::io::duplex(1 << 16);
             let connection = Arc::new(Connection::new(CLIENT, None, false));
             let worker = Bench(Arc::clone(&self.bench.0));
-            tokio::join!(worker.serve(near, connection), client(far, self));
+            let playing = async { tokio::join!(worker.serve(near, connection), client(far, self)) };
+            let ended = tokio::time::timeout(std::time::Duration::from_secs(3600), playing).await;
+            assert!(ended.is_ok(), "somebody waits for ever");
         }
 
         /// Lets all that can happen now happen, `seconds` times, each followed by a look of the sweeper.
@@ -152,7 +154,7 @@ mod tests {
             .play(async |mut client, stage| {
                 client.write_all(POST).await.unwrap();
                 let mut upstream = stage.upstreams.recv().await.unwrap();
-                stage.pass(60).await;
+                stage.pass(61).await;
                 let mut answer = String::new();
                 client.read_to_string(&mut answer).await.unwrap();
                 assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");

@@ -70,9 +70,8 @@ struct Watch {
 /// Counts the ticks of a period in which a part of a request's body should come.
 #[derive(Clone, Copy, Debug, Default)]
 struct BodyWatch {
-    ticks: u32,
-    /// What had come when the period began.
-    read: u64,
+    /// While a body is waited for, the ticks since the period began and what had come then.
+    period: Option<(u32, u64)>,
 }
 
 /// Counts the ticks of a period in which each stream's client should take something.
@@ -223,16 +222,21 @@ impl BodyWatch {
     fn tick(&mut self, now: Activity, limits: &ConnLimits) -> Option<Command> {
         if !now.awaits_body || limits.body.is_zero() {
             // The client is not to blame for this second.
-            (self.ticks, self.read) = (0, now.read);
+            self.period = None;
             return None;
         }
-        self.ticks = self.ticks.saturating_add(1);
-        if TICK.saturating_mul(self.ticks) < limits.body {
+        // What came before, such as the head, is no part of the body.
+        let Some((ticks, read)) = &mut self.period else {
+            self.period = Some((0, now.read));
+            return None;
+        };
+        *ticks = ticks.saturating_add(1);
+        if TICK.saturating_mul(*ticks) < limits.body {
             return None;
         }
-        let came = now.read.wrapping_sub(self.read);
+        let came = now.read.wrapping_sub(*read);
         let wanted = limits.body.as_secs().max(1).saturating_mul(MIN_RATE);
-        (self.ticks, self.read) = (0, now.read);
+        self.period = Some((0, now.read));
         (came < wanted).then_some(Command::TimeOut)
     }
 }
@@ -283,7 +287,8 @@ mod tests {
             let activity = Activity {
                 in_flight: 1,
                 awaits_body: awaits_body(*second),
-                read: second * rate,
+                // A head came before.
+                read: 1000 + second * rate,
                 ..Activity::default()
             };
             watch.tick(activity, &ConnLimits::default()) == Some(Command::TimeOut)
@@ -292,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_body_of_which_too_little_comes_is_given_up() {
-        assert_eq!(body_ticks(0, |_| true), Some(60));
+        assert_eq!(body_ticks(0, |_| true), Some(61));
         assert_eq!(body_ticks(1, |_| true), None);
     }
 
