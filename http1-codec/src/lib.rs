@@ -51,3 +51,8 @@ pub use head::{HeadLimits, HeadReader, MAX_FIELDS, RequestHead, ResponseHead};
 pub use host::is_valid_authority;
 pub use upgraded::{Stream, Upgraded};
 pub use write::interim_head;
+
+/// The crate's README: its example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

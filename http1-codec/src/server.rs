@@ -90,6 +90,8 @@ pub enum Phase {
     Body,
     /// The last answer is out; the client is to close.
     Closing,
+    /// The last answer is out and nothing more will come: the stream is shut down and dropped at once.
+    Leaving,
 }
 
 /// What a driver is asked to do. A [`Command::TimeOut`] is about one wait, and given once; the others stay.
@@ -331,7 +333,8 @@ where
     /// Ends our side, and reads at most `left` bytes of what the client still sends: closing at once could
     /// reset the connection, and take the answer with it (RFC 9112, section 9.6).
     async fn close(self, mut left: usize) -> io::Result<()> {
-        self.control().on_phase(Phase::Closing);
+        self.control()
+            .on_phase(if left > 0 { Phase::Closing } else { Phase::Leaving });
         self.shared.lock().end_message();
         poll_fn(|cx| {
             let ended = self.shared.lock().poll_close(cx, &mut left);

@@ -43,6 +43,7 @@ pub(crate) struct ConnState {
     read_when_idle: AtomicU64,
     awaits_body: AtomicBool,
     closing: AtomicBool,
+    leaving: AtomicBool,
     open_end: AtomicBool,
     multiplexed: AtomicBool,
     checked: AtomicBool,
@@ -144,6 +145,11 @@ impl ConnState {
     /// The connection's heads were checked when they were read.
     pub(crate) fn set_checked(&self) {
         self.checked.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the stream will be dropped as soon as it is shut down.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Relaxed)
     }
 
     /// Whether what `http1_codec` refuses cannot come over this connection.
@@ -277,8 +283,9 @@ impl Control for ConnState {
     fn on_phase(&self, phase: Phase) {
         self.awaits_body.store(phase == Phase::Body, Ordering::Relaxed);
         self.set_in_flight(matches!(phase, Phase::Request | Phase::Body));
-        if phase == Phase::Closing {
+        if matches!(phase, Phase::Closing | Phase::Leaving) {
             self.closing.store(true, Ordering::Relaxed);
+            self.leaving.store(phase == Phase::Leaving, Ordering::Relaxed);
         }
     }
 

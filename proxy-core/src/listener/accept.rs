@@ -70,11 +70,10 @@ async fn connection(
     worker: Arc<Worker>,
     service: impl Service,
 ) {
-    if let Err(error) = stream.set_nodelay(true) {
-        debug!(%peer, %error, "the client left before it was served");
-        return;
-    }
-    let local = stream.local_addr().ok();
+    let local = match listener.address {
+        any if any.ip().is_unspecified() => stream.local_addr().ok(),
+        address => Some(address),
+    };
     let connection = Arc::new(Connection::new(peer, local, listener.tls.is_some()));
     let state = Arc::clone(connection.state());
     let _open = worker.connections.register(Arc::clone(&state), listener.limits);

@@ -75,8 +75,9 @@ fn socket(address: SocketAddr, shared: bool) -> io::Result<TcpListener> {
     socket.set_reuse_address(true)?;
     #[cfg(unix)]
     socket.set_reuse_port(shared)?;
-    // Accepted connections inherit it: a client that vanished without a word is found even while nothing is
-    // sent, as in a tunnel or an upload that never goes on.
+    // Accepted connections inherit both: nothing is held back to be sent with more, and a client that vanished
+    // without a word is found even while nothing is sent, as in a tunnel or an upload that never goes on.
+    socket.set_tcp_nodelay(true)?;
     socket.set_tcp_keepalive(&keepalive())?;
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;

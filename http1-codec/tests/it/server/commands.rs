@@ -266,7 +266,7 @@ async fn the_phases_of_a_connection_are_told() {
         })
         .await
         .unwrap();
-        assert_eq!(script.phases(), [Phase::Request, Phase::Head, Phase::Closing]);
+        assert_eq!(script.phases(), [Phase::Request, Phase::Head, Phase::Leaving]);
     })
     .await;
 }
