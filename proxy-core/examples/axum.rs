@@ -99,7 +99,7 @@ async fn proxied(
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     request: Request,
 ) -> Response {
-    let connection = Connection::new(peer, None, false);
+    let connection = Connection::new(peer, false);
     match app.proxy.handle(request.map(Body::new), &connection).await {
         Ok(response) => response.map(axum::body::Body::new),
         Err(aborted) => (StatusCode::SERVICE_UNAVAILABLE, aborted.to_string()).into_response(),

@@ -103,7 +103,7 @@ fn play(input: &Input<'_>) -> Played {
         Upstreams::new(move |address| dialled.dial(address)),
     );
     let client = Client::new(input);
-    let connection = Arc::new(Connection::new(memory::CLIENT, None, false));
+    let connection = Arc::new(Connection::new(memory::CLIENT, false));
     let state = Arc::clone(connection.state());
     let hung_up = runtime.block_on(async {
         let mut serving = pin!(bench.serve(client.clone(), connection));

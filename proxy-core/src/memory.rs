@@ -128,7 +128,7 @@ mod tests {
         /// Serves one client, who plays this.
         async fn play(&mut self, client: impl AsyncFnOnce(DuplexStream, &mut Self)) {
             let (near, far) = tokio::io::duplex(1 << 16);
-            let connection = Arc::new(Connection::new(CLIENT, None, false));
+            let connection = Arc::new(Connection::new(CLIENT, false));
             let worker = Bench(Arc::clone(&self.bench.0));
             let playing = async { tokio::join!(worker.serve(near, connection), client(far, self)) };
             let ended = tokio::time::timeout(std::time::Duration::from_secs(3600), playing).await;

@@ -129,7 +129,7 @@ mod tests {
     use crate::body::read_all;
 
     fn client() -> Connection {
-        Connection::new("127.0.0.1:9".parse().unwrap(), None, false)
+        Connection::new("127.0.0.1:9".parse().unwrap(), false)
     }
 
     #[tokio::test(start_paused = true)]

@@ -25,7 +25,6 @@ const CLOSE: u8 = 4;
 #[derive(Clone, Debug)]
 pub struct Connection {
     peer: SocketAddr,
-    local: Option<SocketAddr>,
     tls: bool,
     peer_ip: HeaderValue,
     state: Arc<ConnState>,
@@ -95,14 +94,13 @@ pub(crate) struct InFlight(Arc<ConnState>);
 // === impl Connection ===
 
 impl Connection {
-    /// A connection from `peer`, accepted on `local`, with or without TLS.
-    pub fn new(peer: SocketAddr, local: Option<SocketAddr>, tls: bool) -> Self {
+    /// A connection from `peer`, with or without TLS.
+    pub fn new(peer: SocketAddr, tls: bool) -> Self {
         let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
         let peer_ip = HeaderValue::try_from(peer.ip().to_string())
             .unwrap_or_else(|_| HeaderValue::from_static("unknown"));
         Self {
             peer,
-            local,
             tls,
             peer_ip,
             state: Arc::default(),
@@ -112,11 +110,6 @@ impl Connection {
     /// The address of the direct peer; an IPv4-mapped address is given as IPv4.
     pub fn peer(&self) -> SocketAddr {
         self.peer
-    }
-
-    /// The address the connection was accepted on.
-    pub fn local(&self) -> Option<SocketAddr> {
-        self.local
     }
 
     /// Whether the client speaks TLS to the proxy.
@@ -366,7 +359,7 @@ mod tests {
 
     #[test]
     fn an_ipv4_mapped_peer_is_an_ipv4_peer() {
-        let connection = Connection::new("[::ffff:10.1.2.3]:9".parse().unwrap(), None, false);
+        let connection = Connection::new("[::ffff:10.1.2.3]:9".parse().unwrap(), false);
 
         assert_eq!(connection.peer(), "10.1.2.3:9".parse().unwrap());
         assert_eq!(connection.peer_ip(), "10.1.2.3");

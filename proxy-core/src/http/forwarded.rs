@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     fn connection(peer: &str) -> Connection {
-        Connection::new(peer.parse().unwrap(), None, false)
+        Connection::new(peer.parse().unwrap(), false)
     }
 
     fn trusted() -> IpSet {

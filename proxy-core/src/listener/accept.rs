@@ -70,11 +70,7 @@ async fn connection(
     worker: Arc<Worker>,
     service: impl Service,
 ) {
-    let local = match listener.address {
-        any if any.ip().is_unspecified() => stream.local_addr().ok(),
-        address => Some(address),
-    };
-    let connection = Arc::new(Connection::new(peer, local, listener.tls.is_some()));
+    let connection = Arc::new(Connection::new(peer, listener.tls.is_some()));
     let state = Arc::clone(connection.state());
     let _open = worker.connections.register(Arc::clone(&state), listener.limits);
     if worker.tasks.stop().is_cancelled() {
