@@ -6,8 +6,8 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 use crate::error::BodyError;
 use crate::framing::Framing;
 
-/// The most bytes of all chunk extensions of a body together. They are dropped.
-const MAX_EXTENSIONS: usize = 16 * 1024;
+/// The most bytes of all chunk extensions of a body together, beyond one for each byte of data. They are dropped.
+const MAX_EXTENSIONS: u64 = 16 * 1024;
 
 /// The most bytes of a trailer section.
 const MAX_TRAILERS: usize = 16 * 1024;
@@ -19,7 +19,9 @@ const MAX_TRAILER_FIELDS: usize = 64;
 #[derive(Clone, Copy, Debug)]
 pub struct BodyReader {
     state: State,
-    extensions: usize,
+    extensions: u64,
+    /// Bytes of chunks that were read.
+    data: u64,
     /// No end of the trailer section begins before this.
     searched: usize,
     padded_sizes: bool,
@@ -80,6 +82,7 @@ impl BodyReader {
         Self {
             state,
             extensions: 0,
+            data: 0,
             searched: 0,
             padded_sizes: false,
         }
@@ -136,6 +139,7 @@ impl BodyReader {
                 }
                 State::Data(left) => {
                     let (data, left) = take(buffer, left);
+                    self.data = self.data.saturating_add(data.len() as u64);
                     self.state = if left == 0 {
                         State::DataCr
                     } else {
@@ -204,7 +208,7 @@ impl BodyReader {
 
     fn count_extension(&mut self) -> Result<(), BodyError> {
         self.extensions += 1;
-        if self.extensions > MAX_EXTENSIONS {
+        if self.extensions > self.data.saturating_add(MAX_EXTENSIONS) {
             return Err(BodyError::ChunkExtension);
         }
         Ok(())
@@ -401,6 +405,14 @@ mod tests {
             read(Framing::Chunked, &[many.as_bytes()]).unwrap_err(),
             BodyError::TrailersTooLarge
         );
+    }
+
+    #[test]
+    fn extensions_may_grow_with_the_data() {
+        let chunk = format!("64;a=bbbbbbbb\r\n{}\r\n", "x".repeat(100));
+        let body = chunk.repeat(10_000) + "0\r\n\r\n";
+        let (data, _) = read(Framing::Chunked, &[body.as_bytes()]).unwrap().unwrap();
+        assert_eq!(data.len(), 1_000_000);
     }
 
     #[test]

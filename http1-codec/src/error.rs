@@ -26,6 +26,8 @@ pub enum HeadError {
     FieldValue,
     /// A line ends with a line feed alone.
     BareLineFeed,
+    /// A response comes with more interim ones than the limit.
+    TooManyInterim,
     /// The head is larger than the limit.
     TooLarge,
     /// The head has more fields than the limit.
@@ -115,6 +117,7 @@ impl HeadError {
             Self::FieldName => "a field name is malformed",
             Self::FieldValue => "a field value is malformed",
             Self::BareLineFeed => "a line ends without a carriage return",
+            Self::TooManyInterim => "there are too many interim responses",
             Self::TooLarge => "the head is too large",
             Self::TooManyFields => "the head has too many fields",
             Self::NoHost => "there is no Host",

@@ -75,6 +75,10 @@ pub trait Control: Send + Sync + 'static {
     /// Interim (1xx) heads that are to go out before the answer.
     fn take_interim(&self) -> Option<Vec<u8>>;
 
+    /// The client has ended its side, and still waits for its answer. That it has left altogether shows only when
+    /// the driver looks again: whoever keeps the time wakes it now and then. By default nobody does.
+    fn on_half_close(&self) {}
+
     /// The date for answers that have none.
     fn date(&self) -> Option<HeaderValue>;
 }
@@ -304,10 +308,15 @@ where
         let shared = &self.shared;
         let read = poll_fn(|cx| {
             let read = shared.lock().poll_unread(cx, UNREAD, &*shared.control);
-            match shared.control.poll_command(cx) {
-                Some(Command::TimeOut | Command::Close) if read.is_pending() => Poll::Ready(false),
-                _ => read,
+            if read.is_pending() {
+                shared.control.on_phase(Phase::Body);
+                // It is not worth waiting for: the answer is out.
+                return shared
+                    .control
+                    .poll_command(cx)
+                    .map_or(read, |_| Poll::Ready(false));
             }
+            read
         });
         if turn.allows_another_once_received() && !turn.allows_another() && read.await {
             turn.received_all();

@@ -44,6 +44,14 @@ enum Kind {
     /// No body: the connection of an upstream that speaks another protocol from now on.
     Upgraded(Box<Upgraded<Io>>),
     Foreign(UnsyncBoxBody<Bytes, BoxError>),
+    /// Another one, with something around it.
+    Around(Box<dyn Around>),
+}
+
+/// A body that is another one with something around it.
+pub(crate) trait Around: HttpBody<Data = Bytes, Error = BoxError> + Send + Unpin {
+    /// What it is around.
+    fn inner(&mut self) -> &mut Body;
 }
 
 /// A body whose first piece was taken and put back.
@@ -101,6 +109,11 @@ impl Body {
         self
     }
 
+    /// A body around another one, for whose sake an upload still goes on while nobody takes it.
+    pub(crate) fn around(body: impl Around + 'static) -> Self {
+        Kind::Around(Box::new(body)).into()
+    }
+
     /// What follows the head of a 101.
     pub(crate) fn upgraded(connection: Upgraded<Io>) -> Self {
         Kind::Upgraded(Box::new(connection)).into()
@@ -150,6 +163,7 @@ impl Body {
             Kind::Upstream(body) => Pin::new(body).poll_frame(cx).map_err(Into::into),
             Kind::Incoming(body) => Pin::new(body).poll_frame(cx).map_err(Into::into),
             Kind::Foreign(body) => Pin::new(body).poll_frame(cx),
+            Kind::Around(body) => Pin::new(body).poll_frame(cx),
         }
     }
 }
@@ -222,6 +236,7 @@ impl HttpBody for Body {
             Kind::Upstream(body) => body.is_end_stream(),
             Kind::Incoming(body) => body.is_end_stream(),
             Kind::Foreign(body) => body.is_end_stream(),
+            Kind::Around(body) => body.is_end_stream(),
         }
     }
 
@@ -233,6 +248,7 @@ impl HttpBody for Body {
             Kind::Upstream(body) => body.size_hint(),
             Kind::Incoming(body) => body.size_hint(),
             Kind::Foreign(body) => body.size_hint(),
+            Kind::Around(body) => body.size_hint(),
         }
     }
 }
@@ -252,8 +268,10 @@ impl Outgoing for Body {
 
 impl http1_codec::server::Body for Body {
     fn poll_aside(&mut self, cx: &mut Context<'_>) {
-        if let Kind::Upstream(body) = &mut self.kind {
-            body.poll_upload(cx);
+        match &mut self.kind {
+            Kind::Upstream(body) => body.poll_upload(cx),
+            Kind::Around(body) => body.inner().poll_aside(cx),
+            _ => {}
         }
     }
 }
@@ -297,7 +315,9 @@ impl fmt::Debug for Body {
             Kind::Empty => "empty",
             Kind::Full(_) => "full",
             Kind::Upgraded(_) => "upgraded",
-            Kind::Client(_) | Kind::Upstream(_) | Kind::Incoming(_) | Kind::Foreign(_) => "stream",
+            Kind::Client(_) | Kind::Upstream(_) | Kind::Incoming(_) | Kind::Foreign(_) | Kind::Around(_) => {
+                "stream"
+            }
         };
         f.debug_tuple("Body").field(&kind).finish()
     }

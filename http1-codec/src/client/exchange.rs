@@ -14,13 +14,22 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::{Answer, Cause, Connection, Keep, Next, Outgoing, SendError};
 use crate::body::{BodyReader, Piece};
 use crate::buffers;
-use crate::error::BodyError;
+use crate::error::{BodyError, HeadError};
 use crate::framing::Framing;
 use crate::head::{HeadLimits, HeadReader, ResponseHead};
 use crate::outbox::{Outbox, Wrapping};
 use crate::turn::Turn;
 use crate::upgraded::Upgraded;
 use crate::write::{self, FramingField};
+
+/// The most interim answers to one request.
+const MAX_INTERIM: u32 = 1000;
+
+/// After so many of them at once others on the thread have their turn.
+const INTERIM_A_TURN: u32 = 16;
+
+/// After so many writes at once others on the thread have their turn.
+const TURNS: u32 = 8;
 
 /// An exchange whose answer has not ended.
 #[derive(Debug)]
@@ -34,6 +43,8 @@ pub(super) struct Exchange<S, B: Body, K> {
     upload: Upload<B>,
     reused: bool,
     received: bool,
+    /// How many interim answers came.
+    interim: u32,
     /// Why the request failed while the answer was not read.
     fault: Option<StreamError<B::Error>>,
 }
@@ -103,6 +114,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, B: Outgoing, K: Keep<S>> Exchange<S, B, 
             upload: Upload::new(request, added),
             reused: connection.reused,
             received: false,
+            interim: 0,
             fault: None,
         }
     }
@@ -127,6 +139,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin, B: Outgoing, K: Keep<S>> Exchange<S, B, 
                     return Poll::Ready(Ok(head));
                 }
                 on_interim(&head.response);
+                self.interim += 1;
+                if self.interim > MAX_INTERIM {
+                    return Poll::Ready(Err(Cause::Head(HeadError::TooManyInterim)));
+                }
+                if self.interim.is_multiple_of(INTERIM_A_TURN) {
+                    // Others on this thread have their turn first.
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
             }
             match ready!(buffers::poll_read(&mut self.io, &mut self.buffer, cx)) {
                 Ok(0) => return Poll::Ready(Err(Cause::Closed)),
@@ -275,17 +296,24 @@ impl<B: Outgoing> Upload<B> {
         io: &mut S,
         cx: &mut Context<'_>,
     ) -> Result<(), Cause<B::Error>> {
-        while !self.is_settled() {
+        for _ in 0..TURNS {
+            if self.is_settled() {
+                return Ok(());
+            }
             let waits = !self.fill(cx)?;
             match self.poll_write(io, cx) {
                 Poll::Ready(Ok(())) if self.state == UploadState::Ending => {
                     self.state = UploadState::Complete
                 }
-                Poll::Ready(Ok(())) if waits => break,
+                Poll::Ready(Ok(())) if waits => return Ok(()),
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(_)) => self.state = UploadState::Broken,
-                Poll::Pending => break,
+                Poll::Pending => return Ok(()),
             }
+        }
+        if !self.is_settled() {
+            // Others on this thread have their turn first.
+            cx.waker().wake_by_ref();
         }
         Ok(())
     }

@@ -19,6 +19,9 @@ use crate::outbox::{Outbox, Wrapping};
 use crate::turn::Turn;
 use crate::write::{self, FramingField, Persistence};
 
+/// After so many writes at once others on the thread have their turn.
+const TURNS: u32 = 8;
+
 /// An answer on its way out.
 pub(super) struct Writer<B> {
     /// Until it has ended.
@@ -122,7 +125,7 @@ impl<B: Body> Writer<B> {
         S: AsyncRead + AsyncWrite + Unpin,
         C: Control,
     {
-        loop {
+        for _ in 0..TURNS {
             // The body may be reading the request's, and so lock the connection: it is not locked here.
             let waits = !self.fill(cx);
             let mut conn = shared.lock();
@@ -150,6 +153,9 @@ impl<B: Body> Writer<B> {
                 }
             }
         }
+        // Others on this thread have their turn first.
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 
     /// Takes what is there of the body; false if more is to come later.

@@ -22,6 +22,9 @@ use crate::head::{HeadLimits, HeadReader};
 use crate::outbox::Outbox;
 use crate::write;
 
+/// How much of further requests is read while one is in flight.
+const AHEAD: usize = 16 * 1024;
+
 /// A connection, locked for one look at a time and never over a wait.
 pub(super) struct Shared<S, C> {
     conn: Mutex<Conn<S>>,
@@ -336,21 +339,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Conn<S> {
             self.driver = Some(cx.waker().clone());
             return Poll::Pending;
         }
-        // One request ahead is enough: what follows it waits in the kernel.
-        if self.ended || !self.buffer.is_empty() {
-            return Poll::Pending;
-        }
-        match ready!(buffers::poll_read(&mut self.io, &mut self.buffer, cx)) {
-            Ok(0) if self.may_half_close => {
-                self.ended = true;
-                Poll::Pending
+        // A few requests ahead are enough: what follows them waits in the kernel.
+        while self.buffer.len() < AHEAD {
+            match ready!(buffers::poll_read(&mut self.io, &mut self.buffer, cx)) {
+                // It may be gone altogether, which shows as an error.
+                Ok(0) if self.ended => return Poll::Pending,
+                Ok(0) if self.may_half_close || !self.buffer.is_empty() => {
+                    self.ended = true;
+                    control.on_half_close();
+                    return Poll::Pending;
+                }
+                Ok(0) | Err(_) => return Poll::Ready(()),
+                Ok(bytes) => control.on_read(bytes),
             }
-            Ok(0) | Err(_) => Poll::Ready(()),
-            Ok(bytes) => {
-                control.on_read(bytes);
-                Poll::Pending
-            }
         }
+        Poll::Pending
     }
 
     /// Writes what is in `outbox`, behind all interim heads.

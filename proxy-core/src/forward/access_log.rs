@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use super::exchange::Failed;
 use super::log_writer::LogWriter;
-use crate::body::{Body, BoxError};
+use crate::body::{Around, Body, BoxError};
 use crate::clock;
 use crate::error::Reason;
 use crate::http::connection::Connection;
@@ -177,7 +177,7 @@ impl Access {
             return response;
         }
         response.map(|body| {
-            Body::new(Logged {
+            Body::around(Logged {
                 body,
                 access: self,
                 ended: false,
@@ -293,6 +293,12 @@ impl HttpBody for Logged {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+impl Around for Logged {
+    fn inner(&mut self) -> &mut Body {
+        &mut self.body
     }
 }
 

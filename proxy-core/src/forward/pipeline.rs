@@ -28,6 +28,7 @@ use crate::http::upgrade::{self, OnUpgrade, Wanted};
 use crate::http::{limit, reply};
 use crate::request::Context;
 use crate::routing::walk::{Step, Walk};
+use crate::upstream::channel::Protocol;
 use crate::upstream::cluster::{Cluster, Source};
 
 /// Answers the requests of one server, on one worker.
@@ -293,7 +294,11 @@ impl<'a> Exchange<'a> {
         };
         parts.extensions.clear();
         let body = limit::within(body.upwards(), self.server.body_timeout);
-        let (body, upload) = upload::stoppable(body);
+        let (body, upload) = match cluster.protocol {
+            // The answer drives the upload, and takes it with it when it ends.
+            Protocol::Http1 => (body, None),
+            Protocol::H2c => upload::stoppable(body),
+        };
         let (body, interim) = interim::begin(body, parts.version, marks, self.connection);
         let added = outgoing::prepare(
             &mut parts,

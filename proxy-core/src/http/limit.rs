@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 
-use crate::body::{Body, BoxError};
+use crate::body::{Around, Body, BoxError};
 use crate::error::TookTooLong;
 
 struct Limited {
@@ -19,7 +19,7 @@ struct Limited {
 /// `body`, which fails when it is not complete within `limit`. Without a limit it stays as it is.
 pub(crate) fn within(body: Body, limit: Option<Duration>) -> Body {
     match limit {
-        Some(limit) if !body.is_end_stream() && !limit.is_zero() => Body::new(Limited {
+        Some(limit) if !body.is_end_stream() && !limit.is_zero() => Body::around(Limited {
             body,
             deadline: Box::pin(sleep(limit)),
         }),
@@ -47,6 +47,12 @@ impl HttpBody for Limited {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+impl Around for Limited {
+    fn inner(&mut self) -> &mut Body {
+        &mut self.body
     }
 }
 
