@@ -3,6 +3,7 @@
 //! exchange was complete.
 
 mod exchange;
+mod upload;
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};

@@ -1,18 +1,19 @@
 //! Heads: found in a buffer, parsed by httparse, checked for all that it lets pass, and turned into `http` types
 //! that share the buffer's bytes.
 
+mod fields;
+
 use std::mem::MaybeUninit;
 use std::sync::LazyLock;
 
 use bytes::{Bytes, BytesMut};
-use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 use memchr::memmem::Finder;
 
-use crate::buffers;
+use self::fields::FieldReader;
+pub(crate) use self::fields::connection_has;
 use crate::error::HeadError;
-use crate::framing::{Framing, FramingFields, is_token};
-use crate::host::is_valid_authority;
+use crate::framing::{Framing, is_token};
 
 /// The most fields that any limit can allow.
 pub const MAX_FIELDS: usize = 256;
@@ -203,7 +204,7 @@ impl HeadReader {
     }
 }
 
-/// A head that came at once, as most do. Its lines are looked at field by field, see [`ends_with_crlf`].
+/// A head that came at once, as most do. Its lines are looked at field by field, see [`fields`].
 fn find_whole(buffer: &mut BytesMut, limits: &HeadLimits) -> Option<Result<Bytes, HeadError>> {
     static END: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\r\n\r\n"));
     let length = END.find(buffer)? + 4;
@@ -211,12 +212,6 @@ fn find_whole(buffer: &mut BytesMut, limits: &HeadLimits) -> Option<Result<Bytes
         return Some(Err(HeadError::TooLarge));
     }
     Some(Ok(buffer.split_to(length).freeze()))
-}
-
-/// Whether the line before a field's name ends as it should: httparse takes a line feed alone, too.
-fn ends_with_crlf(head: &Bytes, name: &str) -> bool {
-    let start = (name.as_ptr() as usize).wrapping_sub(head.as_ptr() as usize);
-    head.get(..start).is_some_and(|before| before.ends_with(b"\r\n"))
 }
 
 // === requests ===
@@ -395,121 +390,6 @@ fn response(head: &Bytes, limits: &HeadLimits, method: &Method) -> Result<Respon
         framing,
         keep_alive,
     })
-}
-
-// === fields ===
-
-/// Collects the fields of a head, and what the codec itself has to know of them.
-struct FieldReader {
-    map: HeaderMap,
-    bare_line_feed: bool,
-    framing: FramingFields,
-    hosts: u32,
-    host_is_valid: bool,
-    expects: bool,
-    close: bool,
-    persist: bool,
-}
-
-impl FieldReader {
-    fn new(fields: usize, limits: &HeadLimits) -> Self {
-        Self {
-            // Room for the fields that a proxy adds.
-            map: buffers::fields(fields + 6),
-            bare_line_feed: limits.bare_line_feed,
-            framing: FramingFields::default(),
-            hosts: 0,
-            host_is_valid: true,
-            expects: false,
-            close: false,
-            persist: false,
-        }
-    }
-
-    fn add(&mut self, head: &Bytes, field: &httparse::Header<'_>) -> Result<(), HeadError> {
-        if !self.bare_line_feed && !ends_with_crlf(head, field.name) {
-            return Err(HeadError::BareLineFeed);
-        }
-        let name = HeaderName::from_bytes(field.name.as_bytes()).map_err(|_| HeadError::FieldName)?;
-        match name {
-            header::HOST => {
-                self.hosts += 1;
-                self.host_is_valid &= is_valid_authority(field.value);
-            }
-            header::CONTENT_LENGTH => self.framing.on_length(field.value),
-            header::TRANSFER_ENCODING => self.framing.on_coding(field.value),
-            header::CONNECTION => self.on_connection(field.value),
-            header::EXPECT => self.expects |= field.value.eq_ignore_ascii_case(b"100-continue"),
-            _ => {}
-        }
-        let value = if field.value.is_empty() {
-            HeaderValue::from_static("")
-        } else {
-            HeaderValue::from_maybe_shared(head.slice_ref(field.value)).map_err(|_| HeadError::FieldValue)?
-        };
-        self.map
-            .try_append(name, value)
-            .map(|_| ())
-            .map_err(|_| HeadError::TooManyFields)
-    }
-
-    fn on_connection(&mut self, value: &[u8]) {
-        for token in list(value) {
-            self.close |= token.eq_ignore_ascii_case(b"close");
-            self.persist |= token.eq_ignore_ascii_case(b"keep-alive");
-        }
-    }
-
-    /// RFC 9112, section 9.3.
-    fn keep_alive(&self, version: Version) -> bool {
-        !self.close && (version == Version::HTTP_11 || self.persist)
-    }
-
-    /// RFC 9112, section 3.2. The host of a target in absolute form counts; Host must be valid all the same.
-    fn check_host(&self, version: Version, target: &Uri) -> Result<(), HeadError> {
-        match self.hosts {
-            0 if version == Version::HTTP_11 => return Err(HeadError::NoHost),
-            0 | 1 => {}
-            _ => return Err(HeadError::TwoHosts),
-        }
-        let target_is_valid = target
-            .authority()
-            .is_none_or(|authority| is_valid_authority(authority.as_str().as_bytes()));
-        if self.host_is_valid && target_is_valid {
-            Ok(())
-        } else {
-            Err(HeadError::Host)
-        }
-    }
-
-    /// The fields, with one Content-Length in its plain form.
-    fn into_fields(mut self) -> Result<HeaderMap, HeadError> {
-        if let Some(length) = self.framing.length() {
-            let plain = |value: &HeaderValue| matches!(value.as_bytes(), [b'0'] | [b'1'..=b'9', ..]);
-            let is_plain = self.map.get(header::CONTENT_LENGTH).is_some_and(plain);
-            if self.framing.is_ambiguous() {
-                self.map.remove(header::CONTENT_LENGTH);
-            } else if self.framing.lengths() > 1 || !is_plain {
-                self.map
-                    .try_insert(header::CONTENT_LENGTH, length.into())
-                    .map_err(|_| HeadError::TooManyFields)?;
-            }
-        }
-        Ok(self.map)
-    }
-}
-
-/// Whether Connection has this option, given in lower case.
-pub(crate) fn connection_has(headers: &HeaderMap, option: &[u8]) -> bool {
-    headers
-        .get_all(header::CONNECTION)
-        .iter()
-        .any(|value| list(value.as_bytes()).any(|token| token.eq_ignore_ascii_case(option)))
-}
-
-/// The items of a list (RFC 9110, section 5.6.1).
-fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
-    value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
 
 #[cfg(test)]
