@@ -76,10 +76,6 @@ pub trait Control: Send + Sync + 'static {
     /// Interim (1xx) heads that are to go out before the answer.
     fn take_interim(&self) -> Option<Vec<u8>>;
 
-    /// The client has ended its side, and still waits for its answer. That it has left altogether shows only when
-    /// the driver looks again: whoever keeps the time wakes it now and then. By default nobody does.
-    fn on_half_close(&self) {}
-
     /// The date for answers that have none.
     fn date(&self) -> Option<HeaderValue>;
 }

@@ -340,14 +340,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Conn<S> {
             return Poll::Pending;
         }
         // A few requests ahead are enough: what follows them waits in the kernel.
-        while self.buffer.len() < AHEAD {
+        while !self.ended && self.buffer.len() < AHEAD {
             match ready!(buffers::poll_read(&mut self.io, &mut self.buffer, cx)) {
-                // It may be gone altogether, which shows as an error.
-                Ok(0) if self.ended => return Poll::Pending,
                 Ok(0) if self.may_half_close || !self.buffer.is_empty() => {
                     self.ended = true;
-                    control.on_half_close();
-                    return Poll::Pending;
                 }
                 Ok(0) | Err(_) => return Poll::Ready(()),
                 Ok(bytes) => control.on_read(bytes),

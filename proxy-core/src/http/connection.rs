@@ -43,7 +43,6 @@ pub(crate) struct ConnState {
     awaits_body: AtomicBool,
     closing: AtomicBool,
     leaving: AtomicBool,
-    half_closed: AtomicBool,
     open_end: AtomicBool,
     multiplexed: AtomicBool,
     checked: AtomicBool,
@@ -139,13 +138,6 @@ impl ConnState {
     /// The connection's heads were checked when they were read.
     pub(crate) fn set_checked(&self) {
         self.checked.store(true, Ordering::Relaxed);
-    }
-
-    /// Lets the driver look whether a client that has ended its side is still there.
-    pub(crate) fn nudge(&self) {
-        if self.half_closed.load(Ordering::Relaxed) {
-            self.wake.wake();
-        }
     }
 
     /// Whether the stream will be dropped as soon as it is shut down.
@@ -279,10 +271,6 @@ impl Control for ConnState {
             self.writes.store(writes, Ordering::Relaxed);
         }
         self.write_blocked.store(!progress, Ordering::Relaxed);
-    }
-
-    fn on_half_close(&self) {
-        self.half_closed.store(true, Ordering::Relaxed);
     }
 
     fn on_phase(&self, phase: Phase) {

@@ -149,7 +149,6 @@ impl Connections {
     /// One tick: ends the connections that kept the proxy waiting for too long.
     pub(crate) fn sweep(&self) {
         for entry in self.lock().entries.values_mut() {
-            entry.state.nudge();
             let activity = entry.state.activity();
             let of_phase = entry.watch.tick(activity, &entry.limits);
             let of_body = entry.bodies.tick(activity, &entry.limits);

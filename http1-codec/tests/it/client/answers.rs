@@ -1,8 +1,8 @@
 //! How answers are read.
 
 use http::{Response, StatusCode};
-use http1_codec::HeadLimits;
-use http1_codec::client::Answer;
+use http1_codec::client::{Answer, Cause};
+use http1_codec::{HeadError, HeadLimits};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::support::{Frames, Kept, TestBody, Wire, all_of, connected, each_wire, get, read, request, send};
@@ -312,4 +312,20 @@ async fn a_request_goes_on_while_nobody_takes_the_answer() {
     };
     tokio::join!(client, serves);
     assert_eq!(kept.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn interim_answers_without_end_are_an_error() {
+    let (connection, mut server) = connected(Wire::Whole);
+    let flood = async {
+        server.expect("GET / HTTP/1.1\r\nhost: a\r\n\r\n").await;
+        server.send("HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1001)).await;
+        std::future::pending::<()>().await;
+    };
+    let kept = Kept::default();
+    let error = tokio::select! {
+        answer = send(connection, get("/"), &kept) => answer.unwrap_err(),
+        () = flood => unreachable!("it never ends"),
+    };
+    assert!(matches!(error.cause, Cause::Head(HeadError::TooManyInterim)));
 }

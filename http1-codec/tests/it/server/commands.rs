@@ -192,6 +192,31 @@ async fn a_body_that_takes_too_long_fails() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_rest_of_a_body_behind_its_answer_is_not_waited_for_for_ever() {
+    for command in [Command::Drain, Command::TimeOut, Command::Close] {
+        each_wire(async |wire| {
+            let script = Arc::new(Script::default());
+            let early = handler(|_| async { Ok(Response::new(TestBody::empty())) });
+            serving(wire, Arc::clone(&script), early, async |mut client| {
+                client
+                    .send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabc")
+                    .await;
+                client
+                    .expect("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+                    .await;
+                client.expect_silence().await;
+                assert_eq!(script.phase(), Some(Phase::Body), "the sweeper counts its time");
+                script.command(command);
+                client.expect_end().await;
+            })
+            .await
+            .unwrap();
+        })
+        .await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn closing_at_once_needs_no_answer() {
     each_wire(async |wire| {
         let script = Arc::new(Script::default());

@@ -175,6 +175,24 @@ const ENDING: &[Scene] = &[
         &[CLOSING, UpstreamHead, ClientResets, UpstreamEnd],
     ),
     scene(
+        "TO-08 RST behind an empty line",
+        &[
+            Client("GET / HTTP/1.1\r\n<H>\r\n\r\n"),
+            UpstreamHead,
+            ClientResets,
+            UpstreamEnd,
+        ],
+    ),
+    scene(
+        "TO-08 RST behind a second request",
+        &[
+            Client("GET / HTTP/1.1\r\n<H>\r\nGET / HTTP/1.1\r\n<H>\r\n"),
+            UpstreamHead,
+            ClientResets,
+            UpstreamEnd,
+        ],
+    ),
+    scene(
         "TO-08 FIN behind a body",
         &[
             Client("POST / HTTP/1.1\r\n<H>Content-Length: 4\r\n\r\nbody"),
