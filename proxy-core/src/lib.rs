@@ -17,6 +17,7 @@ mod listener;
 mod memory;
 mod proxy;
 mod request;
+mod response_matcher;
 mod routing;
 mod snapshot;
 mod stats;

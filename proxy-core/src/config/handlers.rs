@@ -15,6 +15,7 @@ use super::error::BuildError;
 use super::routes::{self, DoorsInScope};
 use super::upstreams;
 use crate::failure_log::FailureGates;
+use crate::response_matcher::ResponseMatcher;
 use crate::routing::doors::Doors;
 use crate::routing::header_ops::{HeaderOps, NamePattern, Replacement, ResponseOps, Search};
 use crate::routing::respond::{StaticResponse, Text};
@@ -153,14 +154,20 @@ fn headers(compiler: &mut Compiler<'_>, headers: &model::Headers) -> Headers {
 
 fn response_ops(compiler: &mut Compiler<'_>, response: &model::ResponseOps) -> ResponseOps {
     let require = response.require.as_ref();
-    let fields = require.into_iter().flat_map(|matcher| &matcher.headers);
     ResponseOps {
         ops: ops(compiler, &response.ops),
         // A condition is about the answer, so it can only be checked once there is one.
         deferred: response.deferred || require.is_some(),
-        statuses: require
-            .map(|matcher| matcher.status_code.clone())
+        only: require
+            .map(|matcher| response_matcher(compiler, matcher))
             .unwrap_or_default(),
+    }
+}
+
+fn response_matcher(compiler: &mut Compiler<'_>, matcher: &model::ResponseMatcher) -> ResponseMatcher {
+    let fields = matcher.headers.iter();
+    ResponseMatcher {
+        statuses: matcher.status_code.clone(),
         fields: fields
             .filter_map(|(name, values)| Some((compiler.field_name(name)?, values.clone())))
             .collect(),

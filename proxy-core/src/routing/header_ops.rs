@@ -5,6 +5,7 @@ use regex::Regex;
 
 use super::template::Template;
 use crate::request::Context;
+use crate::response_matcher::ResponseMatcher;
 
 /// Changes to the fields of one head. The order is fixed, whatever order they were written in.
 #[derive(Clone, Debug, Default)]
@@ -46,10 +47,8 @@ pub(crate) struct ResponseOps {
     pub(crate) ops: HeaderOps,
     /// Wait for the answer's own fields.
     pub(crate) deferred: bool,
-    /// Only for these status codes; 1 to 5 stand for whole classes. Empty: any.
-    pub(crate) statuses: Vec<u16>,
-    /// Fields that must be absent (`None`) or hold one of the values (empty: any value).
-    pub(crate) fields: Vec<(HeaderName, Option<Vec<String>>)>,
+    /// Only for answers like this.
+    pub(crate) only: ResponseMatcher,
 }
 
 // === impl HeaderOps ===
@@ -166,41 +165,9 @@ impl Replacement {
 impl ResponseOps {
     /// Changes the fields of an answer with `status`, if the condition holds.
     pub(crate) fn apply(&self, status: u16, headers: &mut HeaderMap, cx: &Context) {
-        if self.holds(status, headers) {
+        if self.only.matches(status, headers) {
             self.ops.apply(headers, cx);
         }
-    }
-
-    fn holds(&self, status: u16, headers: &HeaderMap) -> bool {
-        let class = |wanted: u16| wanted < 10 && wanted == status / 100;
-        let by_status = self.statuses.is_empty()
-            || self
-                .statuses
-                .iter()
-                .any(|wanted| *wanted == status || class(*wanted));
-        by_status
-            && self.fields.iter().all(|(name, wanted)| match wanted {
-                None => !headers.contains_key(name),
-                Some(values) if values.is_empty() => headers.contains_key(name),
-                Some(values) => headers.get_all(name).iter().any(|value| {
-                    values
-                        .iter()
-                        .any(|wanted| value_matches(wanted, value.as_bytes()))
-                }),
-            })
-    }
-}
-
-fn value_matches(wanted: &str, value: &[u8]) -> bool {
-    match (wanted.strip_prefix('*'), wanted.strip_suffix('*')) {
-        _ if wanted == "*" => true,
-        (Some(_), Some(_)) => {
-            let inner = wanted.trim_matches('*').as_bytes();
-            inner.is_empty() || value.windows(inner.len()).any(|window| window == inner)
-        }
-        (Some(suffix), None) => value.ends_with(suffix.as_bytes()),
-        (None, Some(prefix)) => value.starts_with(prefix.as_bytes()),
-        (None, None) => value == wanted.as_bytes(),
     }
 }
 
@@ -279,7 +246,10 @@ mod tests {
                 set: vec![(name("x"), text("default"))],
                 ..HeaderOps::default()
             },
-            fields: vec![(name("x"), None)],
+            only: ResponseMatcher {
+                fields: vec![(name("x"), None)],
+                ..ResponseMatcher::default()
+            },
             ..ResponseOps::default()
         };
         let cx = context("GET", "http://a/");
@@ -289,23 +259,5 @@ mod tests {
         headers.insert("x", HeaderValue::from_static("own"));
         ops.apply(200, &mut headers, &cx);
         assert_eq!(headers["x"], "own");
-    }
-
-    #[test]
-    fn a_status_class_is_a_condition() {
-        let ops = ResponseOps {
-            ops: HeaderOps {
-                set: vec![(name("x"), text("1"))],
-                ..HeaderOps::default()
-            },
-            statuses: vec![4, 503],
-            ..ResponseOps::default()
-        };
-        let cx = context("GET", "http://a/");
-        for (status, expected) in [(404, true), (503, true), (500, false), (200, false)] {
-            let mut headers = HeaderMap::new();
-            ops.apply(status, &mut headers, &cx);
-            assert_eq!(headers.contains_key("x"), expected, "{status}");
-        }
     }
 }
