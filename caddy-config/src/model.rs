@@ -8,6 +8,7 @@
 mod handler;
 mod http;
 mod logging;
+mod matcher;
 mod route;
 mod scalar;
 mod tls;
@@ -16,12 +17,16 @@ mod upstream;
 use serde::{Serialize, Serializer, ser::Error as _};
 
 pub use self::handler::{
-    DoorsHandler, DoorsUpstream, Handler, HeaderOps, Headers, Replacement, ResponseMatcher, ResponseOps,
-    StaticResponse, Subroute,
+    Account, Authentication, AuthenticationProviders, Brotli, CopyResponse, CopyResponseHeaders, DoorsGeo,
+    DoorsHandler, DoorsUpstream, Encode, Encoding, Encodings, ErrorResponse, Gzip, Handler, HashAlgorithm,
+    HeaderOps, Headers, HttpBasic, Invoke, KeyAndValue, Map, Mapping, Metrics, QueryOps, QueryReplacement,
+    RedirectScheme, RegexpReplacement, Replacement, RequestBody, ResponseMatcher, ResponseOps, Rewrite,
+    StaticResponse, Status, Subroute, SubstringReplacement, Value, Vars, Zstd, ZstdLevel,
 };
 pub use self::http::{AutomaticHttps, HttpApp, IpSource, Protocol, Server, ServerLogs};
 pub use self::logging::{Log, LogEncoder, LogLevel, LogWriter, Logging};
-pub use self::route::{MatcherSet, Route};
+pub use self::matcher::{Expression, IpMatcher, MatcherSet, RegexpMatcher};
+pub use self::route::{ErrorRoutes, Route};
 pub use self::scalar::{HostPort, HostPortError, IpRange, IpRangeError, ResolverAddress, Secret};
 pub use self::tls::{
     Automation, AutomationPolicy, CertificateFile, CertificateSelection, Certificates, Issuer, TlsApp,
@@ -29,7 +34,7 @@ pub use self::tls::{
 };
 pub use self::upstream::{
     DynamicUpstreams, FlushInterval, HttpTransport, HttpVersion, KeepAlive, LoadBalancing, Resolver,
-    ReverseProxy, SelectionPolicy, Transport, Upstream,
+    ResponseHandler, ReverseProxy, SelectionPolicy, Transport, Upstream,
 };
 
 /// One whole configuration document.

@@ -215,7 +215,10 @@ fn site_routes(inner: Vec<Route>, matchers: Vec<MatcherSet>, alone: bool) -> Vec
     let handlers = if inner.is_empty() {
         Vec::new()
     } else {
-        vec![Handler::Subroute(Subroute { routes: inner })]
+        vec![Handler::Subroute(Subroute {
+            routes: inner,
+            errors: None,
+        })]
     };
     vec![Route {
         group: None,
@@ -252,7 +255,7 @@ fn site_matchers(keys: &[&Key]) -> Vec<MatcherSet> {
         path: Some(path)
             .filter(|path| !path.is_empty())
             .map(|path| vec![path.to_owned()]),
-        method: None,
+        ..MatcherSet::default()
     };
     sets.into_iter().map(set).filter(|set| !set.is_empty()).collect()
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     check,
-    model::{DoorsHandler, DoorsUpstream, Handler, Secret, StaticResponse, Subroute},
+    model::{DoorsHandler, DoorsUpstream, Handler, Secret, StaticResponse, Status, Subroute},
     source::Span,
     suggest::did_you_mean,
 };
@@ -30,10 +30,11 @@ pub(super) fn handler<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Handler
     let handler = match name.as_str() {
         "doors_handler" => Handler::DoorsHandler(doors_handler(&mut object, cx)),
         "headers" => Handler::Headers(headers(&mut object, cx)),
-        "reverse_proxy" => Handler::ReverseProxy(reverse_proxy(&mut object, cx)),
+        "reverse_proxy" => Handler::ReverseProxy(Box::new(reverse_proxy(&mut object, cx))),
         "static_response" => Handler::StaticResponse(static_response(&mut object, cx)),
         "subroute" => Handler::Subroute(Subroute {
             routes: object.list("routes", cx, route),
+            errors: None,
         }),
         _ => {
             let help = did_you_mean(&name, HANDLERS)
@@ -52,7 +53,7 @@ pub(super) fn handler<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Handler
 
 fn static_response<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) -> StaticResponse {
     StaticResponse {
-        status_code: object.get("status_code", cx, status),
+        status_code: object.get("status_code", cx, status).map(Status::Code),
         headers: object.get("headers", cx, field_values).unwrap_or_default(),
         body: object.get("body", cx, body).unwrap_or_default(),
         close: object.flag("close", cx),

@@ -32,6 +32,7 @@ fn matcher_set<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<MatcherSet> {
         host: object.get("host", cx, hosts),
         method: object.get("method", cx, values),
         path: object.get("path", cx, values),
+        ..MatcherSet::default()
     };
     object.finish(cx);
     Some(set)

@@ -1,8 +1,8 @@
-//! Routes and what they match.
+//! Routes: which handlers run for which requests.
 
 use serde::Serialize;
 
-use super::{Handler, is_false, sorted};
+use super::{Handler, MatcherSet, is_false, sorted};
 
 /// Handlers that run for the requests that match.
 ///
@@ -29,26 +29,10 @@ pub struct Route {
     pub terminal: bool,
 }
 
-/// Conditions that must all hold.
+/// Routes for requests that ended with an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct MatcherSet {
-    /// The request's host is one of these; `*` stands for one whole label. Case does not matter.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub host: Option<Vec<String>>,
-    /// The method is one of these, upper case in effect.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub method: Option<Vec<String>>,
-    /// The path is like one of these: `/exact`, `/prefix*`, `*suffix`, `*inside*`, or a glob.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub path: Option<Vec<String>>,
-}
-
-// === impl MatcherSet ===
-
-impl MatcherSet {
-    /// Whether it has no condition, so that every request matches.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.host.is_none() && self.method.is_none() && self.path.is_none()
-    }
+pub struct ErrorRoutes {
+    /// Tried in order; placeholders below `{http.error.` tell of the error.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<Route>,
 }

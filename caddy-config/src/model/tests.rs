@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use super::{
     Apps, Config, DoorsHandler, DoorsUpstream, DynamicUpstreams, Handler, HostPort, HostPortError, HttpApp,
-    IpRange, ResolverAddress, ReverseProxy, Route, Secret, Server, StaticResponse, Subroute,
+    IpRange, ResolverAddress, ReverseProxy, Route, Secret, Server, StaticResponse, Status, Subroute,
 };
 
 fn config(handlers: Vec<Handler>) -> Config {
@@ -35,14 +35,18 @@ fn config(handlers: Vec<Handler>) -> Config {
 fn handlers_print_their_fields_by_name_and_routes_in_caddys_order() {
     let inner = Route {
         handlers: vec![Handler::StaticResponse(StaticResponse {
-            status_code: Some(200),
+            status_code: Some(Status::Code(200)),
             body: "<&>".to_owned(),
             ..StaticResponse::default()
         })],
         terminal: true,
         ..Route::default()
     };
-    let json = config(vec![Handler::Subroute(Subroute { routes: vec![inner] })]).to_json();
+    let json = config(vec![Handler::Subroute(Subroute {
+        routes: vec![inner],
+        errors: None,
+    })])
+    .to_json();
     assert_eq!(
         json,
         concat!(
@@ -95,7 +99,7 @@ fn the_doors_source_prints_as_caddys_module() {
         dynamic_upstreams: Some(DynamicUpstreams::Doors {}),
         ..ReverseProxy::default()
     };
-    let json = serde_json::to_string(&Handler::ReverseProxy(proxy)).unwrap();
+    let json = serde_json::to_string(&Handler::ReverseProxy(Box::new(proxy))).unwrap();
     assert_eq!(
         json,
         r#"{"handler":"reverse_proxy","dynamic_upstreams":{"source":"doors_upstreams"}}"#

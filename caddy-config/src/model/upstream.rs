@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
-use super::{HostPort, ResolverAddress, http::nanos};
+use super::{
+    Headers, HostPort, IpRange, ResolverAddress, ResponseMatcher, Rewrite, Route, Status, http::nanos,
+};
 
 /// Forwards requests to one of several upstreams.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -24,6 +26,33 @@ pub struct ReverseProxy {
     /// How soon written bytes must leave. Doorway passes every byte on at once, which meets any value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flush_interval: Option<FlushInterval>,
+    /// Peers whose forwarding headers are believed, beside those of the server.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trusted_proxies: Vec<IpRange>,
+    /// Changes to the fields of the request sent and of the response received.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headers: Option<Headers>,
+    /// Changes to the request sent; the one that later handlers see stays as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rewrite: Option<Rewrite>,
+    /// What is done with certain responses instead of passing them on; the first that matches.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub handle_response: Vec<ResponseHandler>,
+}
+
+/// What is done with certain responses of an upstream.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ResponseHandler {
+    /// `match` in JSON; `None` is every response.
+    #[serde(rename = "match", skip_serializing_if = "Option::is_none")]
+    pub matcher: Option<ResponseMatcher>,
+    /// The response is passed on with this status; `routes` are not looked at then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status_code: Option<Status>,
+    /// These run instead of passing the response on, with the original request; what they leave unanswered goes on
+    /// in the chain behind the proxy.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<Route>,
 }
 
 /// One fixed upstream.

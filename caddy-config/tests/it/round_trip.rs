@@ -8,7 +8,8 @@ use caddy_config::{
     Headers, HostPort, HttpApp, HttpTransport, HttpVersion, IpRange, IpSource, Issuer, KeepAlive,
     LoadBalancing, Log, LogEncoder, LogLevel, LogWriter, Logging, MatcherSet, Protocol, Replacement,
     Resolver, ResponseMatcher, ResponseOps, ReverseProxy, Route, SelectionPolicy, Server, ServerLogs,
-    StaticResponse, Subroute, TlsApp, TlsConnectionPolicy, TlsMatcher, Transport, Upstream, from_json,
+    StaticResponse, Status, Subroute, TlsApp, TlsConnectionPolicy, TlsMatcher, Transport, Upstream,
+    from_json,
 };
 use proptest::{collection::vec, option, prelude::*};
 
@@ -268,7 +269,7 @@ fn server_logs() -> impl Strategy<Value = ServerLogs> {
 fn route() -> impl Strategy<Value = Route> {
     let leaf = prop_oneof![static_response(), headers(), proxy(), doors_handler()];
     let handler = leaf.prop_recursive(3, 12, 3, |inner| {
-        vec(route_of(inner), 0..3).prop_map(|routes| Handler::Subroute(Subroute { routes }))
+        vec(route_of(inner), 0..3).prop_map(|routes| Handler::Subroute(Subroute { routes, errors: None }))
     });
     route_of(handler)
 }
@@ -280,6 +281,7 @@ fn route_of(handler: impl Strategy<Value = Handler>) -> impl Strategy<Value = Ro
         host,
         method,
         path,
+        ..MatcherSet::default()
     });
     (
         option::of(name()),
@@ -305,7 +307,7 @@ fn static_response() -> impl Strategy<Value = Handler> {
     )
         .prop_map(|(status_code, headers, body, close, abort)| {
             Handler::StaticResponse(StaticResponse {
-                status_code,
+                status_code: status_code.map(Status::Code),
                 headers,
                 body,
                 close,
@@ -365,13 +367,14 @@ fn proxy() -> impl Strategy<Value = Handler> {
     let dynamic = option::of(Just(DynamicUpstreams::Doors {}));
     (option::of(transport()), balancing, upstreams, dynamic, flush).prop_map(
         |(transport, load_balancing, upstreams, dynamic_upstreams, flush_interval)| {
-            Handler::ReverseProxy(ReverseProxy {
+            Handler::ReverseProxy(Box::new(ReverseProxy {
                 transport,
                 load_balancing,
                 upstreams,
                 dynamic_upstreams,
                 flush_interval,
-            })
+                ..ReverseProxy::default()
+            }))
         },
     )
 }

@@ -117,7 +117,13 @@ fn static_response(compiler: &mut Compiler<'_>, fixed: &model::StaticResponse) -
     StaticResponse {
         status: fixed
             .status_code
-            .map_or(Some(StatusCode::OK), |code| status(compiler, code))
+            .as_ref()
+            .map_or(Some(StatusCode::OK), |code| match code {
+                model::Status::Code(code) => status(compiler, *code),
+                model::Status::Text(_) => {
+                    compiler.unsupported("a placeholder as the status", "write a number from 200 to 599")
+                }
+            })
             .unwrap_or_default(),
         headers: templates(compiler, &fixed.headers),
         body: Text::new(compiler.template(&fixed.body)),

@@ -8,6 +8,7 @@ pub(super) fn sorted(args: Args<'_>, scope: &Scope<'_>, cx: &mut Cx<'_>) -> Hand
     let inner = block::routes(args.block(), scope, cx);
     Handler::Subroute(Subroute {
         routes: routes::sorted(inner, cx),
+        errors: None,
     })
 }
 
@@ -16,5 +17,6 @@ pub(super) fn as_written(args: Args<'_>, scope: &Scope<'_>, cx: &mut Cx<'_>) -> 
     let inner = block::routes(args.block(), scope, cx);
     Handler::Subroute(Subroute {
         routes: routes::as_written(inner, cx),
+        errors: None,
     })
 }

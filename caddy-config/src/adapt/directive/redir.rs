@@ -6,7 +6,7 @@ use super::super::{args::Args, cx::Cx};
 use crate::{
     caddyfile::token::Token,
     check,
-    model::{Handler, StaticResponse},
+    model::{Handler, StaticResponse, Status},
 };
 
 /// A target that looks like a path is taken for a matcher if something follows it.
@@ -59,7 +59,7 @@ fn status(code: &Token, cx: &mut Cx<'_>) -> Option<u16> {
 
 fn location(to: &str, status: u16) -> StaticResponse {
     StaticResponse {
-        status_code: Some(status),
+        status_code: Some(Status::Code(status)),
         headers: BTreeMap::from([("Location".to_owned(), vec![to.to_owned()])]),
         ..StaticResponse::default()
     }
@@ -77,7 +77,7 @@ fn html(to: &str) -> StaticResponse {
     );
     let content_type = vec!["text/html; charset=utf-8".to_owned()];
     StaticResponse {
-        status_code: Some(200),
+        status_code: Some(Status::Code(200)),
         headers: BTreeMap::from([("Content-Type".to_owned(), content_type)]),
         body,
         ..StaticResponse::default()

@@ -4,18 +4,18 @@ use super::super::{args::Args, cx::Cx};
 use crate::{
     caddyfile::token::Token,
     check,
-    model::{Handler, StaticResponse},
+    model::{Handler, StaticResponse, Status},
 };
 
 pub(super) fn read(mut args: Args<'_>, cx: &mut Cx<'_>) -> Option<Handler> {
     let first = args.required("a status or a body", cx)?;
     let mut response = StaticResponse::default();
     match args.next() {
-        None if is_status(&first.text) => response.status_code = status(first, cx),
+        None if is_status(&first.text) => response.status_code = status(first, cx).map(Status::Code),
         None => response.body = body(first, cx),
         Some(second) => {
             response.body = body(first, cx);
-            response.status_code = status(second, cx);
+            response.status_code = status(second, cx).map(Status::Code);
         }
     }
     args.finish(cx);

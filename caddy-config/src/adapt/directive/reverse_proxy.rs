@@ -91,7 +91,7 @@ pub(super) fn read(args: Args<'_>, cx: &mut Cx<'_>) -> Option<Handler> {
         let help = "every request will be answered with an error; name an upstream".to_owned();
         cx.warn(args.name().span, "no upstream to forward to", help);
     }
-    Some(Handler::ReverseProxy(reader.finish()))
+    Some(Handler::ReverseProxy(Box::new(reader.finish())))
 }
 
 // === impl Reader ===
