@@ -25,12 +25,12 @@ use self::{cx::Cx, options::Options, site::Site};
 use crate::{
     caddyfile::{
         self,
-        env::Environment,
         parser::{Block, Kind},
     },
     diagnostic::{Diagnostic, Diagnostics},
     model::{Apps, Config},
-    source::{MAX_TEXT, Report, Source, Span},
+    source::{MAX_TEXT, Report, Sources, Span},
+    surroundings::{Inputs, Surroundings, Variables},
 };
 
 /// A Caddyfile as a configuration.
@@ -40,9 +40,12 @@ pub struct Adapted {
     pub config: Config,
     /// What works, but perhaps not as meant, in the order of the text.
     pub warnings: Vec<Diagnostic>,
+    /// What was read beside the Caddyfile itself.
+    pub inputs: Inputs,
 }
 
-/// Reads a Caddyfile. `file_name` is only for findings; `environment` looks up what `{$NAME}` stands for.
+/// Reads a Caddyfile that imports no files. `file_name` is only for findings; `environment` looks up what `{$NAME}`
+/// stands for.
 ///
 /// # Errors
 ///
@@ -53,7 +56,21 @@ pub fn from_caddyfile(
     text: &str,
     environment: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Adapted, Diagnostics> {
-    let source = Source::new(file_name, text);
+    from_caddyfile_in(file_name, text, &Variables(environment))
+}
+
+/// Reads a Caddyfile, and the files that it imports, through `surroundings`. What it imports is looked for in the
+/// directory of `file_name`.
+///
+/// # Errors
+///
+/// As [`from_caddyfile`], and files that cannot be imported.
+pub fn from_caddyfile_in(
+    file_name: &str,
+    text: &str,
+    surroundings: &dyn Surroundings,
+) -> Result<Adapted, Diagnostics> {
+    let sources = Sources::new(file_name, text);
     let mut report = Report::default();
     let config = if text.len() > MAX_TEXT {
         report.error(
@@ -63,23 +80,26 @@ pub fn from_caddyfile(
         );
         Config::default()
     } else {
-        adapt(&source, environment, &mut report)
+        adapt(&sources, surroundings, &mut report)
     };
-    report
-        .finish(config, &source)
-        .map(|(config, warnings)| Adapted { config, warnings })
+    let (config, warnings) = report.finish(config, &sources)?;
+    Ok(Adapted {
+        config,
+        warnings,
+        inputs: sources.inputs,
+    })
 }
 
-fn adapt(source: &Source<'_>, environment: Environment<'_>, report: &mut Report) -> Config {
-    if source.text().trim().is_empty() {
+fn adapt(sources: &Sources<'_>, surroundings: &dyn Surroundings, report: &mut Report) -> Config {
+    if sources.first().text().trim().is_empty() {
         report.error(
             Span::new(0, 0),
             "the file is empty",
             "a first site: `:8080 { respond hello }`, on three lines".to_owned(),
         );
     }
-    let blocks = caddyfile::read(source, environment, report);
-    let mut cx = Cx::new(source, report);
+    let blocks = caddyfile::read(sources, surroundings, report);
+    let mut cx = Cx::new(sources, report);
     let (options, sites) = read_blocks(blocks, &mut cx);
     // Without sites, or with some missing, what follows would only report consequences.
     if cx.has_errors() {

@@ -9,12 +9,22 @@ pub(crate) mod lexer;
 pub(crate) mod parser;
 pub(crate) mod token;
 
-use self::{env::Environment, parser::Block};
-use crate::source::{Report, Source};
+use self::parser::Block;
+use crate::{
+    source::{Report, Sources},
+    surroundings::Surroundings,
+};
 
-/// Reads `source`; what is wrong goes to `report`, and the tree holds what could be made out.
-pub(crate) fn read(source: &Source<'_>, environment: Environment<'_>, report: &mut Report) -> Vec<Block> {
-    let text = env::expand(source.text(), environment, report);
+/// Reads the first of `sources` and what it imports; what is wrong goes to `report`, and the tree holds what could be
+/// made out.
+pub(crate) fn read(
+    sources: &Sources<'_>,
+    surroundings: &dyn Surroundings,
+    report: &mut Report,
+) -> Vec<Block> {
+    let source = sources.first();
+    let variable = |name: &str| surroundings.variable(name);
+    let text = env::expand(source.text(), source.base(), &variable, report);
     let tokens = lexer::tokens(&text, report);
     parser::parse(tokens, report)
 }

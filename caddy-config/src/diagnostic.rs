@@ -2,6 +2,8 @@
 
 use std::{error::Error, fmt, sync::Arc};
 
+use crate::surroundings::Inputs;
+
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
@@ -19,6 +21,7 @@ pub enum Severity {
 pub struct Diagnostic {
     pub(crate) severity: Severity,
     pub(crate) place: Place,
+    pub(crate) imports: Vec<Place>,
     pub(crate) path: Option<String>,
     pub(crate) message: String,
     pub(crate) help: Option<String>,
@@ -49,6 +52,7 @@ pub struct Diagnostics {
     pub(crate) items: Vec<Diagnostic>,
     /// Findings beyond the limit, counted but not kept.
     pub(crate) left_out: usize,
+    pub(crate) inputs: Inputs,
 }
 
 // === impl Diagnostic ===
@@ -64,6 +68,12 @@ impl Diagnostic {
     #[must_use]
     pub const fn place(&self) -> &Place {
         &self.place
+    }
+
+    /// For a place in a snippet or an imported file, the places of the imports that led there, the nearest first.
+    #[must_use]
+    pub fn imports(&self) -> &[Place] {
+        &self.imports
     }
 
     /// For JSON, the path to the value, such as `apps.http.servers.srv0.routes[0]`; empty for the document itself.
@@ -90,6 +100,7 @@ impl fmt::Display for Diagnostic {
         let Self {
             severity,
             place,
+            imports,
             path,
             message,
             help,
@@ -105,6 +116,9 @@ impl fmt::Display for Diagnostic {
         }
         write!(f, "{message}")?;
         place.write_excerpt(f)?;
+        for import in imports {
+            write!(f, "\n  imported at {import}: {}", import.excerpt.text.trim())?;
+        }
         help.as_ref().map_or(Ok(()), |help| write!(f, "\n  help: {help}"))
     }
 }
@@ -166,6 +180,12 @@ impl Diagnostics {
     #[must_use]
     pub const fn left_out(&self) -> usize {
         self.left_out
+    }
+
+    /// The files that were read on the way, beside the configuration's own.
+    #[must_use]
+    pub const fn inputs(&self) -> &Inputs {
+        &self.inputs
     }
 }
 

@@ -21,7 +21,7 @@ use self::{
 use crate::{
     diagnostic::Diagnostics,
     model::{Admin, Apps, Config},
-    source::{MAX_TEXT, Report, Source, Span},
+    source::{MAX_TEXT, Report, Sources, Span},
 };
 
 /// Reads a document of Caddy JSON. `file_name` is only for findings.
@@ -31,7 +31,7 @@ use crate::{
 /// All that is wrong with it: no JSON, a key that occurs twice, a field that Doorway does not know, a value of the
 /// wrong type or out of range, a `doors_handler` that lacks something.
 pub fn from_json(file_name: &str, text: &str) -> Result<Config, Diagnostics> {
-    let source = Source::new(file_name, text);
+    let source = Sources::new(file_name, text);
     let mut report = Report::default();
     let config = if text.len() > MAX_TEXT {
         report.error(

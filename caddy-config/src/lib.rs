@@ -54,12 +54,13 @@ mod json;
 mod model;
 mod source;
 mod suggest;
+mod surroundings;
 mod template;
 mod text;
 mod units;
 
 pub use self::{
-    adapt::{Adapted, from_caddyfile},
+    adapt::{Adapted, from_caddyfile, from_caddyfile_in},
     diagnostic::{Diagnostic, Diagnostics, Place, Severity},
     json::from_json,
     model::{
@@ -76,6 +77,7 @@ pub use self::{
         SubstringReplacement, TlsApp, TlsConnectionPolicy, TlsMatcher, Transport, Upstream, Value, Vars,
         Zstd, ZstdLevel,
     },
+    surroundings::{FileError, Inputs, Surroundings},
     template::{Part, Placeholder, Template, TemplateError},
     text::text_from_bytes,
 };

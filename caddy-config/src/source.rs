@@ -1,14 +1,18 @@
-//! The text being read, and the findings collected on the way.
+//! The texts being read, and where in them something stands.
 
-use std::{ops::Range, sync::Arc};
+mod report;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Excerpt, Place, Severity};
+use std::{borrow::Cow, ops::Range, sync::Arc};
 
-/// Texts longer than this are refused; a configuration of 10,000 sites has about 2 MiB.
+pub(crate) use self::report::Report;
+use crate::{
+    diagnostic::{Excerpt, Place},
+    surroundings::Inputs,
+};
+
+/// Texts longer than this are refused, also all files of one configuration together; a configuration of 10,000
+/// sites has about 2 MiB.
 pub(crate) const MAX_TEXT: usize = 32 * 1024 * 1024;
-
-/// Findings beyond this many are only counted.
-const MAX_FINDINGS: usize = 100;
 
 /// Characters of a source line that are shown.
 const EXCERPT: usize = 100;
@@ -19,44 +23,65 @@ const EXCERPT_BEFORE: usize = 60;
 /// Longest quotation of the source in a message.
 const QUOTED: usize = 60;
 
-/// A range of bytes of the text.
+/// A range of bytes of the texts, and by which import it came to where it is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Span {
     pub(crate) start: usize,
     pub(crate) end: usize,
+    pub(crate) import: ImportId,
+}
+
+/// One carrying out of an `import`; zero is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct ImportId(u32);
+
+/// The text of the configuration and those that it imports. Their bytes are numbered through.
+#[derive(Debug)]
+pub(crate) struct Sources<'t> {
+    /// In order of their numbers; never empty.
+    texts: Vec<Source<'t>>,
+    imports: Vec<ImportLine>,
+    /// What was looked at to read the texts.
+    pub(crate) inputs: Inputs,
 }
 
 /// One text with its name.
 #[derive(Debug)]
 pub(crate) struct Source<'t> {
     name: Arc<str>,
-    text: &'t str,
+    text: Cow<'t, str>,
+    /// The number of its first byte.
+    base: usize,
+    /// Counted from the beginning of this text.
     line_starts: Vec<usize>,
 }
 
-/// Collects findings, then gives them their places.
-#[derive(Debug, Default)]
-pub(crate) struct Report {
-    findings: Vec<Finding>,
-    left_out: usize,
-    errors: bool,
-    secrets: Vec<Span>,
-}
-
-#[derive(Debug)]
-struct Finding {
-    severity: Severity,
-    span: Span,
-    path: Option<String>,
-    message: String,
-    help: Option<String>,
+/// An import that was carried out.
+#[derive(Clone, Copy, Debug)]
+struct ImportLine {
+    /// Where its name is written.
+    target: Span,
 }
 
 // === impl Span ===
 
 impl Span {
     pub(crate) const fn new(start: usize, end: usize) -> Self {
-        Self { start, end }
+        Self {
+            start,
+            end,
+            import: ImportId(0),
+        }
+    }
+
+    /// The same place, come to by an import.
+    pub(crate) const fn by(self, import: ImportId) -> Self {
+        Self { import, ..self }
+    }
+
+    /// Whether both are the same place, by whatever import.
+    pub(crate) const fn is_same_place(self, other: Self) -> bool {
+        self.start == other.start && self.end == other.end
     }
 
     fn range(self) -> Range<usize> {
@@ -64,50 +89,118 @@ impl Span {
     }
 }
 
-// === impl Source ===
+// === impl Sources ===
 
-impl<'t> Source<'t> {
+impl<'t> Sources<'t> {
     pub(crate) fn new(name: &str, text: &'t str) -> Self {
-        let after_line_feeds = text.match_indices('\n').map(|(at, _)| at.saturating_add(1));
         Self {
-            name: name.into(),
-            text,
-            line_starts: std::iter::once(0).chain(after_line_feeds).collect(),
+            texts: vec![Source::new(name, Cow::Borrowed(text), 0)],
+            imports: Vec::new(),
+            inputs: Inputs::default(),
         }
     }
 
-    pub(crate) const fn text(&self) -> &'t str {
-        self.text
+    /// The text that everything begins with.
+    pub(crate) fn first(&self) -> &Source<'t> {
+        self.texts.first().expect("there is a text from the start")
     }
 
     /// The text at `span`, shortened for a message.
     pub(crate) fn quote(&self, span: Span) -> String {
-        short(self.text.get(span.range()).unwrap_or_default())
+        short(self.get(span).unwrap_or_default())
     }
 
-    /// The number of the line that `span` begins on.
-    pub(crate) fn line_of(&self, span: Span) -> usize {
-        self.line_starts.partition_point(|&at| at <= span.start)
+    /// The number of the line that `span` begins on, with the name of its file unless that is the first.
+    pub(crate) fn line_of(&self, span: Span) -> String {
+        let Some(source) = self.of(span) else {
+            return String::new();
+        };
+        let start = span.start.saturating_sub(source.base);
+        let line = source.line_starts.partition_point(|&at| at <= start);
+        if source.base == 0 {
+            line.to_string()
+        } else {
+            format!("{line} of {}", source.name)
+        }
     }
 
     /// Where `needle` is written within `span`.
     pub(crate) fn find(&self, needle: &str, span: Span) -> Option<Span> {
-        let at = self.text.get(span.range())?.find(needle)?;
-        let start = span.start.saturating_add(at);
-        Some(Span::new(start, start.saturating_add(needle.len())))
+        let start = span.start.saturating_add(self.get(span)?.find(needle)?);
+        Some(Span::new(start, start.saturating_add(needle.len())).by(span.import))
     }
 
     /// Where a `{$NAME}` is written on the same line behind `span`.
     pub(crate) fn variable_behind(&self, span: Span) -> Option<Span> {
-        let line = self.text.get(span.end..)?.lines().next()?;
+        let source = self.of(span)?;
+        let end = span.end.saturating_sub(source.base);
+        let line = source.text.get(end..)?.lines().next()?;
         let at = line.find("{$")?;
         let length = line.get(at..)?.find('}')?.saturating_add(1);
         let start = span.end.saturating_add(at);
-        Some(Span::new(start, start.saturating_add(length)))
+        Some(Span::new(start, start.saturating_add(length)).by(span.import))
+    }
+
+    /// The written text at `span`.
+    fn get(&self, span: Span) -> Option<&str> {
+        let source = self.of(span)?;
+        let range = span.start.saturating_sub(source.base)..span.end.saturating_sub(source.base);
+        source.text.get(range)
+    }
+
+    /// The text that `span` begins in.
+    fn of(&self, span: Span) -> Option<&Source<'t>> {
+        let behind = self.texts.partition_point(|source| source.base <= span.start);
+        self.texts.get(behind.checked_sub(1)?)
     }
 
     fn place(&self, span: Span, secrets: &[Span]) -> Place {
-        let start = span.start.min(self.text.len());
+        let source = self.of(span).unwrap_or_else(|| self.first());
+        source.place(span, secrets)
+    }
+
+    /// The imports that led to `span`, the nearest first.
+    fn imports(&self, span: Span, secrets: &[Span]) -> Vec<Place> {
+        let mut imports = Vec::new();
+        let mut at = span.import;
+        while let Some(line) = self.import(at) {
+            imports.push(self.place(line.target, secrets));
+            at = line.target.import;
+        }
+        imports
+    }
+
+    fn import(&self, id: ImportId) -> Option<ImportLine> {
+        let index = usize::try_from(id.0).ok()?.checked_sub(1)?;
+        self.imports.get(index).copied()
+    }
+}
+
+// === impl Source ===
+
+impl<'t> Source<'t> {
+    fn new(name: &str, text: Cow<'t, str>, base: usize) -> Self {
+        let after_line_feeds = text.match_indices('\n').map(|(at, _)| at.saturating_add(1));
+        Self {
+            name: name.into(),
+            line_starts: std::iter::once(0).chain(after_line_feeds).collect(),
+            text,
+            base,
+        }
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The number of its first byte among those of all texts.
+    pub(crate) const fn base(&self) -> usize {
+        self.base
+    }
+
+    fn place(&self, span: Span, secrets: &[Span]) -> Place {
+        let start = span.start.saturating_sub(self.base).min(self.text.len());
+        let end = span.end.saturating_sub(self.base);
         let line = self.line_starts.partition_point(|&at| at <= start);
         let line_start = self
             .line_starts
@@ -122,94 +215,14 @@ impl<'t> Source<'t> {
             .unwrap_or_default()
             .chars()
             .count();
-        let marked = self.text.get(start..span.end).unwrap_or_default();
+        let marked = self.text.get(start..end).unwrap_or_default();
         let marked = marked.lines().next().unwrap_or_default().chars().count();
-        let excerpt = excerpt(content, line_start, before, marked, secrets);
+        let from = self.base.saturating_add(line_start);
         Place {
             file: Arc::clone(&self.name),
             line,
             column: before.saturating_add(1),
-            excerpt,
-        }
-    }
-}
-
-// === impl Report ===
-
-impl Report {
-    pub(crate) fn error(&mut self, span: Span, message: impl Into<String>, help: impl Into<Option<String>>) {
-        self.push(Severity::Error, span, None, message.into(), help.into());
-    }
-
-    pub(crate) fn error_at(&mut self, span: Span, path: String, message: String, help: Option<String>) {
-        self.push(Severity::Error, span, Some(path), message, help);
-    }
-
-    pub(crate) fn warn(&mut self, span: Span, message: impl Into<String>, help: impl Into<Option<String>>) {
-        self.push(Severity::Warning, span, None, message.into(), help.into());
-    }
-
-    /// What stands at `span` is not shown in any source line.
-    pub(crate) fn mask(&mut self, span: Span) {
-        self.secrets.push(span);
-    }
-
-    /// Whether further findings are only counted, so that their words need not be chosen.
-    pub(crate) const fn is_full(&self) -> bool {
-        self.findings.len() >= MAX_FINDINGS
-    }
-
-    pub(crate) const fn has_errors(&self) -> bool {
-        self.errors
-    }
-
-    /// The value with its warnings, or all that is wrong (warnings too).
-    pub(crate) fn finish<T>(
-        self,
-        value: T,
-        source: &Source<'_>,
-    ) -> Result<(T, Vec<Diagnostic>), Diagnostics> {
-        let (errors, left_out) = (self.errors, self.left_out);
-        let items = self.into_diagnostics(source);
-        if errors {
-            Err(Diagnostics { items, left_out })
-        } else {
-            Ok((value, items))
-        }
-    }
-
-    fn into_diagnostics(mut self, source: &Source<'_>) -> Vec<Diagnostic> {
-        self.findings.sort_by_key(|finding| finding.span);
-        let secrets = self.secrets;
-        let placed = self.findings.into_iter().map(|finding| Diagnostic {
-            severity: finding.severity,
-            place: source.place(finding.span, &secrets),
-            path: finding.path,
-            message: finding.message,
-            help: finding.help,
-        });
-        placed.collect()
-    }
-
-    fn push(
-        &mut self,
-        severity: Severity,
-        span: Span,
-        path: Option<String>,
-        message: String,
-        help: Option<String>,
-    ) {
-        self.errors |= severity == Severity::Error;
-        if self.findings.len() < MAX_FINDINGS {
-            self.findings.push(Finding {
-                severity,
-                span,
-                path,
-                message,
-                help,
-            });
-        } else {
-            self.left_out = self.left_out.saturating_add(1);
+            excerpt: excerpt(content, from, before, marked, secrets),
         }
     }
 }

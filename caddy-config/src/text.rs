@@ -2,7 +2,7 @@
 
 use crate::{
     diagnostic::Diagnostics,
-    source::{Report, Source, Span},
+    source::{Report, Sources, Span},
 };
 
 /// The text of a configuration file: UTF-8, without the byte order mark that some editors put first.
@@ -25,7 +25,7 @@ pub fn text_from_bytes<'b>(file_name: &str, bytes: &'b [u8]) -> Result<&'b str, 
             let help = "save the file as UTF-8; if it is compressed or encrypted, unpack it first".to_owned();
             report.error(Span::new(valid.len(), valid.len()), "this is not UTF-8", help);
             report
-                .finish("", &Source::new(file_name, valid))
+                .finish("", &Sources::new(file_name, valid))
                 .map(|(text, _)| text)
         }
     }

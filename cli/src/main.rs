@@ -7,6 +7,7 @@ mod args;
 mod command;
 mod demo;
 mod exit;
+mod files;
 mod logging;
 mod output;
 mod runtime;

@@ -9,6 +9,7 @@ use caddy_config::{Config, Diagnostic};
 
 use crate::args::{Adapter, ConfigArgs};
 use crate::exit::{self, Failure};
+use crate::files::Files;
 use crate::settings::Environment;
 
 /// The file that is read when none is named.
@@ -51,29 +52,20 @@ struct Source {
 /// A file that cannot be read, or all that is wrong with the text.
 pub(crate) fn load(args: &ConfigArgs, environment: &Environment) -> Result<Loaded, Failure> {
     let source = Source::read(args)?;
-    parse(&source.name, &source.text, source.adapter, &|name| {
-        environment.get(name).map(str::to_owned)
-    })
-}
-
-/// Checks a configuration's text. `variable` gives the environment that a Caddyfile may refer to.
-pub(crate) fn parse(
-    name: &str,
-    text: &str,
-    adapter: Adapter,
-    variable: &dyn Fn(&str) -> Option<String>,
-) -> Result<Loaded, Failure> {
-    let parsed = match adapter {
-        Adapter::Caddyfile => caddy_config::from_caddyfile(name, text, variable).map(|adapted| Loaded {
-            config: adapted.config,
-            warnings: adapted.warnings,
-        }),
-        Adapter::Json => caddy_config::from_json(name, text).map(|config| Loaded {
-            config,
+    let Source { name, text, adapter } = &source;
+    Ok(match adapter {
+        Adapter::Caddyfile => {
+            let adapted = caddy_config::from_caddyfile_in(name, text, &Files(environment))?;
+            Loaded {
+                config: adapted.config,
+                warnings: adapted.warnings,
+            }
+        }
+        Adapter::Json => Loaded {
+            config: caddy_config::from_json(name, text)?,
             warnings: Vec::new(),
-        }),
-    };
-    Ok(parsed?)
+        },
+    })
 }
 
 // === impl Loaded ===

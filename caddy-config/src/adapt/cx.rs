@@ -6,7 +6,7 @@ use super::shorthand;
 use crate::{
     caddyfile::{parser::Line, token::Token},
     check::ValueError,
-    source::{Report, Source, Span},
+    source::{Report, Sources, Span},
     suggest::did_you_mean,
 };
 
@@ -14,7 +14,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Cx<'a> {
     report: &'a mut Report,
-    source: &'a Source<'a>,
+    sources: &'a Sources<'a>,
     groups: usize,
     logs: usize,
     /// Certificate files that a `tls` directive named, with the tag and key file of each.
@@ -35,10 +35,10 @@ struct DoorsUse {
 // === impl Cx ===
 
 impl<'a> Cx<'a> {
-    pub(super) fn new(source: &'a Source<'a>, report: &'a mut Report) -> Self {
+    pub(super) fn new(sources: &'a Sources<'a>, report: &'a mut Report) -> Self {
         Self {
             report,
-            source,
+            sources,
             groups: 0,
             logs: 0,
             certificates: BTreeMap::new(),
@@ -82,7 +82,7 @@ impl<'a> Cx<'a> {
             Err(ValueError::Placeholder(error)) => error,
             Err(error) => return self.error(token.span, error.to_string(), None),
         };
-        let written = |name: &str| self.source.find(&format!("{{{name}}}"), token.span);
+        let written = |name: &str| self.sources.find(&format!("{{{name}}}"), token.span);
         let short = shorthand::short(error.name());
         let (span, message) = match (written(error.name()), short) {
             (Some(span), _) => (span, error.to_string()),
@@ -102,17 +102,17 @@ impl<'a> Cx<'a> {
 
     /// The token as it is written, for a message.
     pub(super) fn quote(&self, token: &Token) -> String {
-        self.source.quote(token.span)
+        self.sources.quote(token.span)
     }
 
     /// Where a `{$NAME}` is written on the same line behind `span`.
     pub(super) fn variable_behind(&self, span: Span) -> Option<Span> {
-        self.source.variable_behind(span)
+        self.sources.variable_behind(span)
     }
 
-    /// The line of the text that a token stands on, for a message.
-    pub(super) fn line_of(&self, span: Span) -> usize {
-        self.source.line_of(span)
+    /// The line that something stands on, with its file unless that is the first, for a message.
+    pub(super) fn line_of(&self, span: Span) -> String {
+        self.sources.line_of(span)
     }
 
     /// The next name of a group of routes.

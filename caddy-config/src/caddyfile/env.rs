@@ -14,6 +14,8 @@ pub(crate) type Environment<'e> = &'e dyn Fn(&str) -> Option<String>;
 #[derive(Debug)]
 pub(crate) struct Expanded<'t> {
     text: Cow<'t, str>,
+    /// The number of the first byte of the written text among those of all texts.
+    base: usize,
     /// In order; each reaches to the start of the next. Empty if nothing was replaced.
     pieces: Vec<Piece>,
 }
@@ -27,8 +29,13 @@ struct Piece {
     replaced: bool,
 }
 
-/// Replaces the variables of `text`.
-pub(crate) fn expand<'t>(text: &'t str, environment: Environment<'_>, report: &mut Report) -> Expanded<'t> {
+/// Replaces the variables of `text`, whose first byte has the number `base` among those of all texts.
+pub(crate) fn expand<'t>(
+    text: &'t str,
+    base: usize,
+    environment: Environment<'_>,
+    report: &mut Report,
+) -> Expanded<'t> {
     let mut out = String::new();
     let mut pieces = Vec::new();
     let mut copied = 0;
@@ -41,7 +48,7 @@ pub(crate) fn expand<'t>(text: &'t str, environment: Environment<'_>, report: &m
             );
             // Words for findings that are only counted would cost a search each.
             let help = (!report.is_full()).then(|| way_out(text, &reference));
-            report.warn(reference.span, message, help);
+            report.warn(shifted(reference.span, base), message, help);
         }
         let value = value.as_deref().or(reference.default).unwrap_or_default();
         let between = Span::new(copied, reference.span.start);
@@ -60,7 +67,7 @@ pub(crate) fn expand<'t>(text: &'t str, environment: Environment<'_>, report: &m
         copied = reference.span.end;
         if out.len() > MAX_TEXT {
             report.error(
-                reference.span,
+                shifted(reference.span, base),
                 format!("the text grows beyond {MAX_TEXT} bytes here"),
                 None,
             );
@@ -70,6 +77,7 @@ pub(crate) fn expand<'t>(text: &'t str, environment: Environment<'_>, report: &m
     if pieces.is_empty() {
         return Expanded {
             text: Cow::Borrowed(text),
+            base,
             pieces,
         };
     }
@@ -81,6 +89,7 @@ pub(crate) fn expand<'t>(text: &'t str, environment: Environment<'_>, report: &m
     out.push_str(text.get(copied..).unwrap_or_default());
     Expanded {
         text: Cow::Owned(out),
+        base,
         pieces,
     }
 }
@@ -101,7 +110,7 @@ impl Expanded<'_> {
         let end = self
             .piece(last)
             .map_or(span.end, |piece| piece.origin_of(span.end, true));
-        Span::new(start, end.max(start))
+        shifted(Span::new(start, end.max(start)), self.base)
     }
 
     fn piece(&self, at: usize) -> Option<Piece> {
@@ -120,6 +129,10 @@ impl Piece {
             (false, _) => self.origin.start.saturating_add(at.saturating_sub(self.start)),
         }
     }
+}
+
+const fn shifted(span: Span, base: usize) -> Span {
+    Span::new(span.start.saturating_add(base), span.end.saturating_add(base))
 }
 
 /// One `{$NAME:default}`.
@@ -172,7 +185,7 @@ fn way_out(text: &str, reference: &Reference<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Expanded, expand};
-    use crate::source::{Report, Source, Span};
+    use crate::source::{Report, Sources, Span};
 
     fn value(name: &str) -> Option<String> {
         match name {
@@ -184,7 +197,7 @@ mod tests {
     }
 
     fn expanded(text: &str) -> Expanded<'_> {
-        expand(text, &value, &mut Report::default())
+        expand(text, 0, &value, &mut Report::default())
     }
 
     #[test]
@@ -226,8 +239,8 @@ mod tests {
     fn a_variable_that_is_not_set_is_a_warning() {
         let text = "a\n {$NOPE}";
         let mut report = Report::default();
-        assert_eq!(expand(text, &value, &mut report).text(), "a\n ");
-        let (_, warnings) = report.finish((), &Source::new("t", text)).unwrap();
+        assert_eq!(expand(text, 0, &value, &mut report).text(), "a\n ");
+        let (_, warnings) = report.finish((), &Sources::new("t", text)).unwrap();
         assert_eq!(warnings.len(), 1);
         assert!(
             warnings[0]
@@ -241,7 +254,7 @@ mod tests {
         let text = "{$BIG}".repeat(100);
         let mut report = Report::default();
         let big = "x".repeat(1 << 20);
-        let result = expand(&text, &|_| Some(big.clone()), &mut report);
+        let result = expand(&text, 0, &|_| Some(big.clone()), &mut report);
         assert!(result.text().len() < 40 << 20);
         assert!(report.has_errors());
     }

@@ -2,15 +2,15 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use caddy_config::Config;
 use proxy_core::Proxy;
 use tokio_util::sync::CancellationToken;
 
-use crate::args::{Adapter, DemoArgs};
+use crate::args::DemoArgs;
 use crate::demo::{self, Demo};
 use crate::exit::{self, Failure, Outcome};
 use crate::settings::Environment;
 use crate::signals::Signals;
-use crate::source::{self, Loaded};
 use crate::{logging, output, runtime};
 
 /// The DNS port that `--show-config` shows; a running demo takes any free one.
@@ -27,7 +27,7 @@ pub(crate) fn demo(args: &DemoArgs, environment: &Environment) -> Outcome {
     runtime::block_on(async {
         let mut signals = Signals::listen()?;
         let demo = Demo::start(args.port).await?;
-        let config = configuration(&demo)?.config;
+        let config = configuration(&demo)?;
         let proxy = Proxy::build(&config, &environment.proxy_options(workers))?;
         output::print(&greeting(demo.address()))?;
         let stop = CancellationToken::new();
@@ -46,14 +46,10 @@ pub(crate) fn demo(args: &DemoArgs, environment: &Environment) -> Outcome {
 }
 
 /// The proxy's configuration, read from the text that the page shows.
-fn configuration(demo: &Demo) -> Result<Loaded, Failure> {
+fn configuration(demo: &Demo) -> Result<Config, Failure> {
     let secret = |name: &str| (name == demo::SECRET_VARIABLE).then(|| demo.secret().to_owned());
-    source::parse(
-        demo::CADDYFILE_NAME,
-        demo.caddyfile(),
-        Adapter::Caddyfile,
-        &secret,
-    )
+    let adapted = caddy_config::from_caddyfile(demo::CADDYFILE_NAME, demo.caddyfile(), &secret)?;
+    Ok(adapted.config)
 }
 
 fn greeting(address: SocketAddr) -> String {

@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use super::{Kind, Line, parse};
 use crate::{
     caddyfile::{env, lexer},
-    source::{Report, Source},
+    source::{Report, Sources},
 };
 
 fn outline(text: &str) -> (String, Report) {
     let mut report = Report::default();
-    let tokens = lexer::tokens(&env::expand(text, &|_| None, &mut report), &mut report);
+    let tokens = lexer::tokens(&env::expand(text, 0, &|_| None, &mut report), &mut report);
     let mut out = String::new();
     for block in parse(tokens, &mut report) {
         let keys: Vec<&str> = block.keys.iter().map(|key| key.text.as_str()).collect();
@@ -49,7 +49,7 @@ fn parsed(text: &str) -> String {
 
 fn refused(text: &str) -> Vec<String> {
     let (_, report) = outline(text);
-    let findings = report.finish((), &Source::new("t", text)).unwrap_err();
+    let findings = report.finish((), &Sources::new("t", text)).unwrap_err();
     let short = |finding: &crate::Diagnostic| format!("{}: {}", finding.place(), finding.message());
     findings.iter().map(short).collect()
 }

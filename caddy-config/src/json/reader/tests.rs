@@ -1,12 +1,12 @@
 //! Each rule of JSON, and each limit.
 
 use super::{Node, Value, is_number, read};
-use crate::source::{Report, Source};
+use crate::source::{Report, Sources};
 
 fn accepted(text: &str) -> Node {
     let mut report = Report::default();
     let node = read(text, &mut report);
-    let findings = report.finish((), &Source::new("t", text));
+    let findings = report.finish((), &Sources::new("t", text));
     assert!(findings.is_ok(), "{text}: {findings:?}");
     node.unwrap()
 }
@@ -15,7 +15,7 @@ fn refused(text: &str) -> String {
     let mut report = Report::default();
     read(text, &mut report);
     report
-        .finish((), &Source::new("t", text))
+        .finish((), &Sources::new("t", text))
         .unwrap_err()
         .to_string()
 }

@@ -1,0 +1,115 @@
+//! The findings collected on the way.
+
+use super::{ImportId, Sources, Span};
+use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
+
+/// Findings beyond this many are only counted.
+const MAX_FINDINGS: usize = 100;
+
+/// Collects findings, then gives them their places.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    findings: Vec<Finding>,
+    left_out: usize,
+    errors: bool,
+    secrets: Vec<Span>,
+}
+
+#[derive(Debug)]
+struct Finding {
+    severity: Severity,
+    span: Span,
+    path: Option<String>,
+    message: String,
+    help: Option<String>,
+}
+
+// === impl Report ===
+
+impl Report {
+    pub(crate) fn error(&mut self, span: Span, message: impl Into<String>, help: impl Into<Option<String>>) {
+        self.push(Severity::Error, span, None, message.into(), help.into());
+    }
+
+    pub(crate) fn error_at(&mut self, span: Span, path: String, message: String, help: Option<String>) {
+        self.push(Severity::Error, span, Some(path), message, help);
+    }
+
+    pub(crate) fn warn(&mut self, span: Span, message: impl Into<String>, help: impl Into<Option<String>>) {
+        self.push(Severity::Warning, span, None, message.into(), help.into());
+    }
+
+    /// What stands at `span` is not shown in any source line.
+    pub(crate) fn mask(&mut self, span: Span) {
+        self.secrets.push(span);
+    }
+
+    /// Whether further findings are only counted, so that their words need not be chosen.
+    pub(crate) const fn is_full(&self) -> bool {
+        self.findings.len() >= MAX_FINDINGS
+    }
+
+    pub(crate) const fn has_errors(&self) -> bool {
+        self.errors
+    }
+
+    /// The value with its warnings, or all that is wrong (warnings too).
+    pub(crate) fn finish<T>(
+        self,
+        value: T,
+        sources: &Sources<'_>,
+    ) -> Result<(T, Vec<Diagnostic>), Diagnostics> {
+        let (errors, left_out) = (self.errors, self.left_out);
+        let items = self.into_diagnostics(sources);
+        if errors {
+            let inputs = sources.inputs.clone();
+            Err(Diagnostics {
+                items,
+                left_out,
+                inputs,
+            })
+        } else {
+            Ok((value, items))
+        }
+    }
+
+    fn into_diagnostics(mut self, sources: &Sources<'_>) -> Vec<Diagnostic> {
+        self.findings.sort_by_key(|finding| finding.span);
+        let secrets = self.secrets;
+        let placed = self.findings.into_iter().map(|finding| Diagnostic {
+            severity: finding.severity,
+            place: sources.place(finding.span, &secrets),
+            imports: sources.imports(finding.span, &secrets),
+            path: finding.path,
+            message: finding.message,
+            help: finding.help,
+        });
+        placed.collect()
+    }
+
+    fn push(
+        &mut self,
+        severity: Severity,
+        span: Span,
+        path: Option<String>,
+        message: String,
+        help: Option<String>,
+    ) {
+        self.errors |= severity == Severity::Error;
+        let known = |finding: &Finding| finding.span.is_same_place(span) && finding.message == message;
+        if span.import != ImportId::default() && self.findings.iter().any(known) {
+            return;
+        }
+        if self.findings.len() < MAX_FINDINGS {
+            self.findings.push(Finding {
+                severity,
+                span,
+                path,
+                message,
+                help,
+            });
+        } else {
+            self.left_out = self.left_out.saturating_add(1);
+        }
+    }
+}
