@@ -7,6 +7,7 @@
 
 mod handler;
 mod http;
+mod listen;
 mod logging;
 mod matcher;
 mod route;
@@ -24,6 +25,7 @@ pub use self::handler::{
     StaticResponse, Status, Subroute, SubstringReplacement, Value, Vars, Zstd, ZstdLevel,
 };
 pub use self::http::{AutomaticHttps, HttpApp, IpSource, Protocol, Server, ServerLogs};
+pub use self::listen::{ListenAddress, ListenError, UnixSocket};
 pub use self::logging::{Log, LogEncoder, LogLevel, LogWriter, Logging};
 pub use self::matcher::{Expression, IpMatcher, MatcherSet, RegexpMatcher};
 pub use self::route::{ErrorRoutes, Route};

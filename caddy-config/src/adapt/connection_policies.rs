@@ -53,7 +53,10 @@ impl TlsNeeds {
                 certificate_selection,
             });
         }
-        let http_only = server.listen.iter().all(|listen| listen.port() == ports.http);
+        let http_only = server
+            .listen
+            .iter()
+            .all(|listen| listen.port() == Some(ports.http));
         for address in keys.iter().map(|key| &key.address) {
             let named = !address.host.is_empty();
             if !http_only && address.scheme == Scheme::Http && named {

@@ -1,7 +1,7 @@
 //! The directives of a site, one file each.
 
 mod abort;
-mod bind;
+pub(super) mod bind;
 mod doors_handler;
 mod handle;
 mod header;
@@ -14,6 +14,7 @@ mod tls;
 mod transport;
 
 pub(super) use self::{
+    bind::{Binding, Interface},
     log::{SiteLog, body as log_body, unsupported_global as unsupported_global_log},
     tls::SiteTls,
 };
@@ -27,8 +28,8 @@ use crate::{
 /// What a directive gives.
 #[derive(Debug)]
 pub(super) enum Item {
-    /// Interfaces to listen on.
-    Bind(Vec<String>),
+    /// Where to listen.
+    Bind(Binding),
     /// An access log.
     Log(SiteLog),
     /// Something to do with requests.
@@ -117,7 +118,7 @@ const NEVER: [(&str, &str); 7] = [
 pub(super) fn read(line: &Line, scope: &Scope<'_>, cx: &mut Cx<'_>) -> Vec<Item> {
     let mut args = Args::new(line);
     match line.name.text.as_str() {
-        "bind" => bind::read(args, cx).map(Item::Bind).into_iter().collect(),
+        "bind" => vec![Item::Bind(bind::read(line, cx))],
         "log" => vec![Item::Log(log::read(args, cx))],
         "tls" => tls::read(args, cx).map(Item::Tls).into_iter().collect(),
         "abort" => routes("abort", &args.matcher(scope, cx), abort::read(args, cx)),

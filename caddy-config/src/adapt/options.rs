@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{
     address::Ports,
     cx::Cx,
-    directive::{log_body, unsupported_global_log},
+    directive::{self, Binding, log_body, unsupported_global_log},
     server_options::{self, ServerOptions},
 };
 use crate::{
@@ -16,10 +16,11 @@ use crate::{
     units,
 };
 
-const SUPPORTED: [&str; 8] = [
+const SUPPORTED: [&str; 9] = [
     "admin",
     "auto_https",
     "debug",
+    "default_bind",
     "grace_period",
     "http_port",
     "https_port",
@@ -28,14 +29,13 @@ const SUPPORTED: [&str; 8] = [
 ];
 
 /// Options of Caddy that Doorway does not know yet.
-const LATER: [&str; 33] = [
+const LATER: [&str; 32] = [
     "acme_ca",
     "acme_ca_root",
     "acme_dns",
     "acme_eab",
     "cert_issuer",
     "cert_lifetime",
-    "default_bind",
     "default_sni",
     "dns",
     "ech",
@@ -73,6 +73,8 @@ pub(super) struct Options {
     pub(super) admin: Option<Admin>,
     pub(super) auto_https: Option<AutomaticHttps>,
     pub(super) debug: bool,
+    /// Where sites without `bind` listen; empty for every interface.
+    pub(super) default_bind: Vec<Binding>,
     pub(super) grace_period: Option<Duration>,
     pub(super) http_port: Option<u16>,
     pub(super) https_port: Option<u16>,
@@ -102,7 +104,7 @@ pub(super) fn read(lines: &[Line], cx: &mut Cx<'_>) -> Options {
         if let Some((_, first)) = seen.iter().find(|(seen, _)| *seen == name) {
             cx.twice(&line.name, *first);
         }
-        if !matches!(name, "log" | "servers") {
+        if !matches!(name, "default_bind" | "log" | "servers") {
             seen.push((name, line.name.span));
         }
         option(line, &mut options, cx);
@@ -121,6 +123,7 @@ fn option(line: &Line, options: &mut Options, cx: &mut Cx<'_>) {
             cx.nothing(line);
             options.debug = true;
         }
+        "default_bind" => options.default_bind.push(directive::bind::read(line, cx)),
         "grace_period" => {
             let duration = cx.one(line, "a duration, such as 10s").and_then(|arg| {
                 cx.check(

@@ -6,20 +6,22 @@ use super::{
     address::{Ports, Scheme},
     connection_policies::TlsNeeds,
     cx::Cx,
+    directive::{Binding, Interface},
     logs::server_logs,
     options::Options,
     routes,
     site::{Key, Site},
 };
 use crate::{
-    model::{Handler, HostPort, HttpApp, MatcherSet, Route, Server, Subroute},
+    model::{Handler, HttpApp, ListenAddress, MatcherSet, Protocol, Route, Server, Subroute},
     source::Span,
 };
 
 /// Listeners and the sites that they all serve: a server to be.
 #[derive(Debug)]
 pub(super) struct Pairing<'s> {
-    pub(super) listen: Vec<HostPort>,
+    /// In the order of their texts, each with the protocols that sites ask for there.
+    pub(super) listen: Vec<(ListenAddress, Vec<Protocol>)>,
     /// The more specific first.
     pub(super) sites: Vec<Served<'s>>,
 }
@@ -33,18 +35,24 @@ pub(super) struct Served<'s> {
 
 /// Shares the sites out to listeners. Servers are numbered in the order of the result.
 pub(super) fn pair<'s>(sites: &'s [Site], options: &Options, cx: &mut Cx<'_>) -> Vec<Pairing<'s>> {
-    let listeners = listeners(sites, options.ports(), cx);
+    let listeners = listeners(sites, options, cx);
     let mut pairings: Vec<Pairing<'s>> = Vec::new();
-    let mut by_sites: HashMap<Vec<(usize, Vec<usize>)>, usize> = HashMap::new();
-    for (listen, served) in listeners.into_values() {
+    let mut by_sites: HashMap<Numbers, usize> = HashMap::new();
+    for ((_, protocol), (listen, served)) in listeners {
         let next = pairings.len();
         let index = *by_sites.entry(served.clone()).or_insert(next);
-        match pairings.get_mut(index) {
-            Some(pairing) => pairing.listen.push(listen),
-            None => pairings.push(Pairing {
-                listen: vec![listen],
+        if index == next {
+            pairings.push(Pairing {
+                listen: Vec::new(),
                 sites: resolve(sites, &served),
-            }),
+            });
+        }
+        let Some(pairing) = pairings.get_mut(index) else {
+            continue;
+        };
+        match pairing.listen.last_mut() {
+            Some((last, protocols)) if *last == listen => protocols.extend(protocol),
+            _ => pairing.listen.push((listen, Vec::from_iter(protocol))),
         }
     }
     report_ambiguous(&pairings, cx);
@@ -57,41 +65,67 @@ pub(super) fn pair<'s>(sites: &'s [Site], options: &Options, cx: &mut Cx<'_>) ->
 /// Sites by number, each with the numbers of its addresses.
 type Numbers = Vec<(usize, Vec<usize>)>;
 
+/// A listener's text, and one of the protocols that its sites ask for; `None` for those of the server.
+type ListenerKey = (String, Option<Protocol>);
+
 /// The listeners in the order of their texts, each with the sites and addresses that it serves.
-fn listeners(sites: &[Site], ports: Ports, cx: &mut Cx<'_>) -> BTreeMap<String, (HostPort, Numbers)> {
-    let mut listeners: BTreeMap<String, (HostPort, Numbers)> = BTreeMap::new();
+fn listeners(
+    sites: &[Site],
+    options: &Options,
+    cx: &mut Cx<'_>,
+) -> BTreeMap<ListenerKey, (ListenAddress, Numbers)> {
+    let mut listeners: BTreeMap<ListenerKey, (ListenAddress, Numbers)> = BTreeMap::new();
+    let every_interface = [Binding {
+        interfaces: vec![Interface::Host(String::new())],
+        protocols: Vec::new(),
+    }];
     for (site_number, site) in sites.iter().enumerate() {
-        let every = [String::new()];
-        let interfaces = if site.interfaces.is_empty() {
-            every.as_slice()
-        } else {
-            &site.interfaces
-        };
+        let bindings = [&site.bindings, &options.default_bind]
+            .into_iter()
+            .find(|bindings| !bindings.is_empty())
+            .map_or(every_interface.as_slice(), Vec::as_slice);
         for (key_number, key) in site.keys.iter().enumerate() {
-            let port = match key.address.listen_port(ports) {
+            let port = match key.address.listen_port(options.ports()) {
                 Ok(port) => port,
                 Err((message, help)) => {
                     cx.error(key.token.span, message, help);
                     continue;
                 }
             };
-            for interface in interfaces {
-                let listener = HostPort::new(interface.clone(), port);
-                let (_, served) = listeners
-                    .entry(listener.to_string())
-                    .or_insert((listener, Vec::new()));
-                match served.last_mut() {
-                    Some((site, keys)) if *site == site_number => {
-                        if keys.last() != Some(&key_number) {
-                            keys.push(key_number);
-                        }
+            for (listener, protocols) in bound(bindings, port) {
+                let text = listener.to_string();
+                for protocol in protocols {
+                    let (_, served) = listeners
+                        .entry((text.clone(), protocol))
+                        .or_insert_with(|| (listener.clone(), Vec::new()));
+                    match served.last_mut() {
+                        Some((site, keys)) if *site == site_number => keys.push(key_number),
+                        _ => served.push((site_number, vec![key_number])),
                     }
-                    _ => served.push((site_number, vec![key_number])),
                 }
             }
         }
     }
     listeners
+}
+
+/// Each listener once, with the protocols that all its mentions ask for.
+fn bound(bindings: &[Binding], port: u16) -> BTreeMap<ListenAddress, BTreeSet<Option<Protocol>>> {
+    let mut bound: BTreeMap<ListenAddress, BTreeSet<Option<Protocol>>> = BTreeMap::new();
+    for Binding {
+        interfaces,
+        protocols,
+    } in bindings
+    {
+        for interface in interfaces {
+            let asked = bound.entry(interface.listen(port)).or_default();
+            asked.extend(protocols.iter().copied().map(Some));
+        }
+    }
+    for asked in bound.values_mut().filter(|asked| asked.is_empty()) {
+        asked.insert(None);
+    }
+    bound
 }
 
 fn resolve<'s>(sites: &'s [Site], numbers: &[(usize, Vec<usize>)]) -> Vec<Served<'s>> {
@@ -179,7 +213,8 @@ pub(super) fn app(pairings: &[Pairing<'_>], options: &Options, cx: &mut Cx<'_>) 
 
 fn build(pairing: &Pairing<'_>, options: &Options, cx: &mut Cx<'_>) -> Server {
     let mut server = Server {
-        listen: pairing.listen.clone(),
+        listen: pairing.listen.iter().map(|(listen, _)| listen.clone()).collect(),
+        listen_protocols: listen_protocols(pairing),
         automatic_https: options.auto_https.clone(),
         logs: server_logs(&pairing.sites),
         ..Server::default()
@@ -197,6 +232,17 @@ fn build(pairing: &Pairing<'_>, options: &Options, cx: &mut Cx<'_>) -> Server {
     server.tls_connection_policies = tls.finish();
     server.routes = routes::merged(server.routes.into_iter());
     server
+}
+
+/// Empty if no site asks for protocols of its own.
+fn listen_protocols(pairing: &Pairing<'_>) -> Vec<Option<Vec<Protocol>>> {
+    let asked = pairing
+        .listen
+        .iter()
+        .map(|(_, protocols)| Some(protocols.clone()).filter(|protocols| !protocols.is_empty()));
+    Some(asked.collect::<Vec<_>>())
+        .filter(|asked| asked.iter().any(Option::is_some))
+        .unwrap_or_default()
 }
 
 /// The routes of one site in its server. Only the one site of a server without hosts needs no frame; with a host
@@ -300,5 +346,8 @@ fn report_mixed_schemes(pairing: &Pairing<'_>, without_policies: bool, ports: Po
 
 /// Whether some listener is on another port than that of HTTP.
 pub(super) fn is_http_only(pairing: &Pairing<'_>, ports: Ports) -> bool {
-    pairing.listen.iter().all(|listen| listen.port() == ports.http)
+    pairing
+        .listen
+        .iter()
+        .all(|(listen, _)| listen.port() == Some(ports.http))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::cx::Cx;
+use super::{cx::Cx, directive::bind};
 use crate::{
     caddyfile::{parser::Line, token::Token},
     check,
@@ -145,7 +145,7 @@ fn option(line: &Line, options: &mut ServerOptions, others: &[ServerOptions], cx
             options.max_header_bytes = size.filter(|size| *size != 0);
         }
         "name" => name(line, options, others, cx),
-        "protocols" => protocols(line, options, cx),
+        "protocols" => bind::protocols(line, &mut options.protocols, cx),
         "timeouts" => timeouts(line, options, cx),
         "trusted_proxies" => options.trusted_proxies = trusted_proxies(line, cx),
         "trusted_proxies_strict" => {
@@ -167,19 +167,6 @@ fn name(line: &Line, options: &mut ServerOptions, others: &[ServerOptions], cx: 
         cx.error(arg.span, "another server has this name", None);
     }
     options.name = Some(arg.text.clone());
-}
-
-fn protocols(line: &Line, options: &mut ServerOptions, cx: &mut Cx<'_>) {
-    for arg in cx.some(line, "h1, h2, h2c or h3").unwrap_or_default() {
-        let protocol = cx.check(
-            arg,
-            Protocol::named(&arg.text).ok_or("expected h1, h2, h2c or h3"),
-        );
-        if protocol.is_some_and(|protocol| options.protocols.contains(&protocol)) {
-            cx.error(arg.span, "this protocol is repeated", None);
-        }
-        options.protocols.extend(protocol);
-    }
 }
 
 fn timeouts(line: &Line, options: &mut ServerOptions, cx: &mut Cx<'_>) {

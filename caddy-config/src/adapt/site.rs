@@ -6,7 +6,7 @@ use super::{
     address::Address,
     block,
     cx::Cx,
-    directive::{self, Item, SiteLog, SiteTls},
+    directive::{self, Binding, Item, SiteLog, SiteTls},
     routes::DirectiveRoute,
     shorthand,
 };
@@ -20,8 +20,8 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Site {
     pub(super) keys: Vec<Key>,
-    /// Empty for every interface.
-    pub(super) interfaces: Vec<String>,
+    /// Empty for the global option, or every interface.
+    pub(super) bindings: Vec<Binding>,
     pub(super) logs: Vec<(SiteLog, Span)>,
     pub(super) routes: Vec<DirectiveRoute>,
     /// With the places of the directives.
@@ -45,7 +45,7 @@ pub(super) fn read(mut block: Block, cx: &mut Cx<'_>) -> Site {
     cx.begin_site(block.braced);
     for (span, item) in block::items(&block.lines, cx) {
         match item {
-            Item::Bind(interfaces) => site.interfaces.extend(interfaces),
+            Item::Bind(binding) => site.bindings.push(binding),
             Item::Log(log) => site.logs.push((log, span)),
             Item::Route(route) => site.routes.push(route),
             Item::Tls(tls) => site.tls.push((tls, span)),

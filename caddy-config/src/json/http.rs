@@ -49,7 +49,13 @@ fn server<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Server> {
             .unwrap_or_default(),
         logs: object.get("logs", cx, server_logs),
         protocols: object.list("protocols", cx, protocol),
+        listen_protocols: object.list("listen_protocols", cx, listener_protocols),
     };
+    if server.listen_protocols.len() > server.listen.len()
+        && let Some(node) = object.node("listen_protocols")
+    {
+        cx.error(node.span, "more entries than `listen` has addresses", None);
+    }
     cx.close_doors();
     object.finish(cx);
     Some(server)
@@ -114,6 +120,16 @@ fn protocol<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Protocol> {
         node,
         Protocol::named(&name).ok_or("expected \"h1\", \"h2\", \"h2c\" or \"h3\""),
     )
+}
+
+/// `null` and an empty list leave the server's own protocols.
+fn listener_protocols<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Option<Vec<Protocol>>> {
+    match node.value {
+        Value::Null => Some(None),
+        _ => cx
+            .list(node, protocol)
+            .map(|list| Some(list).filter(|list| !list.is_empty())),
+    }
 }
 
 fn field_name<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<String> {

@@ -7,7 +7,7 @@ use super::{
     reader::{Node, Value},
 };
 use crate::{
-    model::{HostPort, HostPortError, IpRange, ResolverAddress},
+    model::{HostPort, HostPortError, IpRange, ListenAddress, ListenError, ResolverAddress},
     units,
 };
 
@@ -46,15 +46,25 @@ pub(super) fn default_port<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<u1
     u16::try_from(number).ok().filter(|port| *port != 0)
 }
 
-/// Where a server listens; Caddy's network prefix `tcp/` may stand before it.
-pub(super) fn listen<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<HostPort> {
+/// Where a server listens.
+pub(super) fn listen<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<ListenAddress> {
     let text = cx.string(node)?;
-    address(node, &text, text.strip_prefix("tcp/").unwrap_or(&text), cx)
+    text.parse()
+        .map_err(|error: ListenError| {
+            let help = if text.contains('{') || text.contains("://") {
+                address_help(&text)
+            } else {
+                error.help().to_owned()
+            };
+            cx.error(node.span, error.to_string(), help);
+        })
+        .ok()
 }
 
 /// Where an upstream is reached.
 pub(super) fn dial<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<HostPort> {
-    let address = listen(node, cx)?;
+    let text = cx.string(node)?;
+    let address = address(node, &text, text.strip_prefix("tcp/").unwrap_or(&text), cx)?;
     if address.port() == 0 {
         cx.error(node.span, "expected a port from 1 to 65535", None);
         return None;

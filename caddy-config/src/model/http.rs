@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Serialize, Serializer};
 
-use super::{HostPort, IpRange, Route, TlsConnectionPolicy, is_false, sorted};
+use super::{IpRange, ListenAddress, Route, TlsConnectionPolicy, is_false, sorted};
 
 /// `apps.http`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -27,9 +27,9 @@ pub struct HttpApp {
 /// One server: a set of listeners with one list of routes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Server {
-    /// Where it listens; an empty host is every interface.
+    /// Where it listens.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub listen: Vec<HostPort>,
+    pub listen: Vec<ListenAddress>,
     /// Limit for reading one request's body; `None` is no limit.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
     pub read_timeout: Option<Duration>,
@@ -71,6 +71,10 @@ pub struct Server {
     /// HTTP versions on offer; empty means HTTP/1.1, HTTP/2 and HTTP/3.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub protocols: Vec<Protocol>,
+    /// HTTP versions on offer at each address of `listen`, in their order, where they differ from `protocols`;
+    /// `None` is no difference.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub listen_protocols: Vec<Option<Vec<Protocol>>>,
 }
 
 /// What of automatic HTTPS is off.
@@ -104,7 +108,7 @@ pub enum IpSource {
 }
 
 /// An HTTP version that a server offers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Protocol {

@@ -9,7 +9,7 @@ use super::{
 
 fn config(handlers: Vec<Handler>) -> Config {
     let server = Server {
-        listen: vec![HostPort::new(String::new(), 80)],
+        listen: vec![HostPort::new(String::new(), 80).into()],
         routes: vec![Route {
             handlers,
             terminal: true,

@@ -182,7 +182,7 @@ fn every_mistake_is_found_at_once_in_the_order_of_the_text() {
       "http_port": 70000,
       "servers": {
         "s": {
-          "listen": [":80", "nope", "unix//run/x.sock", ":8000-8005"],
+          "listen": [":80", "nope", "fd/3", ":8000-8005"],
           "read_timeout": "10",
           "route": [],
           "protocols": ["h1", "h4"],
@@ -201,8 +201,8 @@ fn every_mistake_is_found_at_once_in_the_order_of_the_text() {
             "3:3: storage: unknown or unsupported field",
             "6:20: apps.http.http_port: expected a whole number from 0 to 65535",
             "9:29: apps.http.servers.s.listen[1]: the port is missing",
-            "9:37: apps.http.servers.s.listen[2]: the port is missing",
-            "9:57: apps.http.servers.s.listen[3]: the port is not a number from 0 to 65535",
+            "9:37: apps.http.servers.s.listen[2]: inherited descriptors are not supported",
+            "9:45: apps.http.servers.s.listen[3]: a range of ports to listen on",
             "10:27: apps.http.servers.s.read_timeout: this is not a duration",
             "11:11: apps.http.servers.s.route: unknown or unsupported field",
             r#"12:31: apps.http.servers.s.protocols[1]: expected "h1", "h2", "h2c" or "h3""#,

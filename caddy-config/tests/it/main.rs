@@ -9,4 +9,6 @@ mod hostile;
 #[cfg(test)]
 mod json;
 #[cfg(test)]
+mod listening;
+#[cfg(test)]
 mod round_trip;

@@ -6,10 +6,10 @@ use caddy_config::{
     Admin, Apps, AutomaticHttps, Automation, AutomationPolicy, CertificateFile, CertificateSelection,
     Certificates, Config, DoorsHandler, DoorsUpstream, DynamicUpstreams, FlushInterval, Handler, HeaderOps,
     Headers, HostPort, HttpApp, HttpTransport, HttpVersion, IpRange, IpSource, Issuer, KeepAlive,
-    LoadBalancing, Log, LogEncoder, LogLevel, LogWriter, Logging, MatcherSet, Protocol, Replacement,
-    Resolver, ResponseMatcher, ResponseOps, ReverseProxy, Route, SelectionPolicy, Server, ServerLogs,
-    StaticResponse, Status, Subroute, TlsApp, TlsConnectionPolicy, TlsMatcher, Transport, Upstream,
-    from_json,
+    ListenAddress, LoadBalancing, Log, LogEncoder, LogLevel, LogWriter, Logging, MatcherSet, Protocol,
+    Replacement, Resolver, ResponseMatcher, ResponseOps, ReverseProxy, Route, SelectionPolicy, Server,
+    ServerLogs, StaticResponse, Status, Subroute, TlsApp, TlsConnectionPolicy, TlsMatcher, Transport,
+    UnixSocket, Upstream, from_json,
 };
 use proptest::{collection::vec, option, prelude::*};
 
@@ -148,12 +148,16 @@ fn http() -> impl Strategy<Value = HttpApp> {
 }
 
 fn server() -> impl Strategy<Value = Server> {
-    let listen = prop_oneof![
-        dial(),
-        any::<u16>().prop_map(|port| HostPort::new(String::new(), port))
-    ];
+    let listen = || {
+        prop_oneof![
+            dial().prop_map(ListenAddress::from),
+            any::<u16>().prop_map(|port| HostPort::new(String::new(), port).into()),
+            "@?[a-z/]{1,6}(\\|0?[2367][0-7]{2})?".prop_map(|text| UnixSocket::parse(&text).unwrap().into()),
+        ]
+    };
+    let protocols = option::of(vec(protocol(), 1..3));
     let places = (
-        vec(listen, 0..3),
+        vec((listen(), protocols), 0..3),
         option::of(automatic_https()),
         vec(protocol(), 0..4),
     );
@@ -176,7 +180,8 @@ fn server() -> impl Strategy<Value = Server> {
             routes.push(doors_route());
         }
         Server {
-            listen: places.0,
+            listen_protocols: places.0.iter().map(|(_, protocols)| protocols.clone()).collect(),
+            listen: places.0.into_iter().map(|(listen, _)| listen).collect(),
             automatic_https: places.1,
             protocols: places.2,
             read_timeout: times.0,

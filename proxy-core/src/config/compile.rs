@@ -126,19 +126,29 @@ impl Compiler<'_> {
             }
             let https = Https::of(server, config.apps.tls.as_ref(), ports, self);
             redirects.collect(server, &https);
-            let tls = https
-                .sites
-                .as_deref()
-                .and_then(|sites| self.tls(server, sites, certificates));
+            let mut tls = TlsConfigs::default();
             let view = self.server(name, server, &opened);
-            for address in &server.listen {
-                plans.push(planned(
-                    address.host(),
-                    address.port(),
-                    views.len(),
-                    server,
-                    tls.clone(),
-                ));
+            for (index, address) in server.listen.iter().enumerate() {
+                let model::ListenAddress::Tcp(tcp) = address else {
+                    self.unsupported::<()>(
+                        &format!("to listen on the unix socket {address}"),
+                        "`bind` an IP address",
+                    );
+                    continue;
+                };
+                let http = settings(server, protocols_at(server, index));
+                let tls = https
+                    .sites
+                    .as_deref()
+                    .and_then(|sites| tls.of(http, || self.tls(http, sites, certificates)));
+                plans.push(Planned {
+                    host: tcp.host().to_owned(),
+                    port: tcp.port(),
+                    server: views.len(),
+                    tls,
+                    http,
+                    limits: limits(server),
+                });
             }
             views.push(view);
         }
@@ -169,7 +179,12 @@ impl Compiler<'_> {
                 "server {name}: a max_header_size below 8 KiB counts as 8 KiB"
             ));
         }
-        if server.protocols.contains(&model::Protocol::H3) {
+        let asked = server
+            .listen_protocols
+            .iter()
+            .flatten()
+            .chain([&server.protocols]);
+        if asked.flatten().any(|protocol| *protocol == model::Protocol::H3) {
             self.warnings
                 .push(format!("server {name}: HTTP/3 is not served by this version"));
         }
@@ -188,11 +203,10 @@ impl Compiler<'_> {
 
     fn tls(
         &mut self,
-        server: &model::Server,
+        http: HttpSettings,
         sites: &[TlsSite],
         certificates: &Certificates,
     ) -> Option<Arc<rustls::ServerConfig>> {
-        let http = settings(server);
         let mut alpn: Vec<&[u8]> = Vec::new();
         if http.http2 {
             alpn.push(b"h2");
@@ -297,31 +311,41 @@ pub(crate) fn certificates(data: Option<PathBuf>) -> Result<Certificates, BuildE
         .map_err(|error| BuildErrors(vec![BuildError::Provider(Box::new(error))]))
 }
 
-pub(super) fn planned(
-    host: &str,
-    port: u16,
-    server: usize,
-    model: &model::Server,
-    tls: Option<Arc<rustls::ServerConfig>>,
-) -> Planned {
-    Planned {
-        host: host.to_owned(),
-        port,
-        server,
-        tls,
-        http: settings(model),
-        limits: limits(model),
+/// The TLS configurations of one server's listeners. They differ only in the protocols on offer, which most share.
+#[derive(Debug, Default)]
+struct TlsConfigs(Vec<(HttpSettings, Option<Arc<rustls::ServerConfig>>)>);
+
+// === impl TlsConfigs ===
+
+impl TlsConfigs {
+    fn of(
+        &mut self,
+        http: HttpSettings,
+        make: impl FnOnce() -> Option<Arc<rustls::ServerConfig>>,
+    ) -> Option<Arc<rustls::ServerConfig>> {
+        if let Some((_, made)) = self.0.iter().find(|(known, _)| *known == http) {
+            return made.clone();
+        }
+        let made = make();
+        self.0.push((http, made.clone()));
+        made
     }
 }
 
-fn settings(server: &model::Server) -> HttpSettings {
+/// The protocols on offer at one address of a server; empty for the default.
+fn protocols_at(server: &model::Server, index: usize) -> &[model::Protocol] {
+    let own = server.listen_protocols.get(index).and_then(Option::as_ref);
+    own.unwrap_or(&server.protocols)
+}
+
+fn settings(server: &model::Server, protocols: &[model::Protocol]) -> HttpSettings {
     let mut settings = HttpSettings::default();
     if let Some(bytes) = server.max_header_bytes {
         // hyper needs at least 8 KiB for its buffer; see the warning.
         settings.max_head = u32::try_from(bytes).unwrap_or(u32::MAX).max(MIN_HEAD);
     }
-    if !server.protocols.is_empty() {
-        let speaks = |wanted: model::Protocol| server.protocols.contains(&wanted);
+    if !protocols.is_empty() {
+        let speaks = |wanted: model::Protocol| protocols.contains(&wanted);
         settings.http1 = speaks(model::Protocol::H1);
         settings.http2 = speaks(model::Protocol::H2);
         settings.h2c = speaks(model::Protocol::H2c);

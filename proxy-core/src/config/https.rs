@@ -10,10 +10,12 @@ use caddy_config as model;
 use http::StatusCode;
 use http::header::{self, HeaderName};
 
-use super::compile::{self, Compiler, Planned, Ports};
+use super::compile::{Compiler, Planned, Ports};
 use crate::failure_log::FailureGates;
 use crate::forward::view::ServerView;
 use crate::http::forwarded::IpSet;
+use crate::http::server::HttpSettings;
+use crate::http::sweep::ConnLimits;
 use crate::routing::glob::PathPattern;
 use crate::routing::matcher::{HostMatcher, MatcherSet};
 use crate::routing::respond::{StaticResponse, Text};
@@ -36,7 +38,6 @@ pub(super) struct Https {
 pub(super) struct Redirects {
     /// By the address that HTTP is listened on.
     by_address: BTreeMap<String, Vec<Redirected>>,
-    model: model::Server,
 }
 
 /// A host whose pages are redirected.
@@ -59,7 +60,7 @@ impl Https {
         compiler: &mut Compiler<'_>,
     ) -> Self {
         let automatic = server.automatic_https.clone().unwrap_or_default();
-        let only = |port: u16| server.listen.iter().all(|address| address.port() == port);
+        let only = |port: u16| server.listen.iter().all(|address| address.port() == Some(port));
         let hosts: Vec<String> = if automatic.disable || only(ports.http) {
             Vec::new()
         } else {
@@ -212,7 +213,7 @@ impl Redirects {
         if !https.redirects {
             return;
         }
-        for address in &server.listen {
+        for address in server.listen.iter().filter_map(model::ListenAddress::tcp) {
             let hosts = self.by_address.entry(address.host().to_owned()).or_default();
             let doors = has_doors(&server.routes);
             let redirected = |host: &String| Redirected {
@@ -255,13 +256,14 @@ impl Redirects {
         }
         for (address, mut list) in extra {
             list.push(redirect(compiler, None, ports.https, ports));
-            plans.push(compile::planned(
-                &address,
-                ports.http,
-                views.len(),
-                &self.model,
-                None,
-            ));
+            plans.push(Planned {
+                host: address,
+                port: ports.http,
+                server: views.len(),
+                tls: None,
+                http: HttpSettings::default(),
+                limits: ConnLimits::default(),
+            });
             views.push(redirecting(list));
         }
     }
