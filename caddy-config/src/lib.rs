@@ -52,6 +52,7 @@ mod diagnostic;
 pub mod fuzzing;
 mod json;
 mod model;
+mod named_routes;
 mod source;
 mod suggest;
 mod surroundings;

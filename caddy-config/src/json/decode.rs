@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::reader::{Member, Node, Value};
 use crate::{
     check::ValueError,
+    model::Route,
+    named_routes,
     source::{Report, Span, short},
     suggest::did_you_mean,
     template,
@@ -17,6 +19,7 @@ pub(super) struct Cx<'n, 'r> {
     report: &'r mut Report,
     path: Vec<Step<'n>>,
     doors: DoorsUse,
+    invocations: Vec<Invocation<'n>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +33,16 @@ enum Step<'n> {
 struct DoorsUse {
     handlers: bool,
     sources: Vec<(Span, String)>,
+}
+
+/// A named route being invoked.
+#[derive(Debug)]
+struct Invocation<'n> {
+    name: String,
+    /// The named route that it stands in.
+    inside: Option<&'n str>,
+    span: Span,
+    path: String,
 }
 
 /// An object being decoded.
@@ -48,6 +61,7 @@ impl<'n, 'r> Cx<'n, 'r> {
             report,
             path: Vec::new(),
             doors: DoorsUse::default(),
+            invocations: Vec::new(),
         }
     }
 
@@ -175,6 +189,52 @@ impl<'n, 'r> Cx<'n, 'r> {
                 "no `doors_handler` in this server chooses upstreams for `doors_upstreams`".to_owned();
             let help = "put a handler `doors_handler` before this one".to_owned();
             self.report.error_at(span, path, message, Some(help));
+        }
+    }
+
+    /// A named route is invoked.
+    pub(super) fn note_invocation(&mut self, name: &str, span: Span) {
+        let path = self.path();
+        self.invocations.push(Invocation {
+            name: name.to_owned(),
+            inside: self.named_route(),
+            span,
+            path,
+        });
+    }
+
+    /// A server ends: every name that it invokes must be one of its own, and none may lead back to itself.
+    pub(super) fn close_invocations(&mut self, named: &BTreeMap<String, Route>) {
+        let invocations = std::mem::take(&mut self.invocations);
+        let circles = named_routes::circles(named);
+        for Invocation {
+            name,
+            inside,
+            span,
+            path,
+        } in invocations
+        {
+            let circle = inside.is_some_and(|inside| circles.contains(&(inside, &name)));
+            if !named.contains_key(&name) {
+                let help = "define it in `named_routes` of the same server".to_owned();
+                let message = "there is no named route of this name".to_owned();
+                self.report.error_at(span, path, message, Some(help));
+            } else if circle {
+                let help =
+                    "a request might never leave this circle; remove one of its `invoke` handlers".to_owned();
+                let message = "this named route leads back to itself".to_owned();
+                self.report.error_at(span, path, message, Some(help));
+            }
+        }
+    }
+
+    /// The named route that is being decoded.
+    fn named_route(&self) -> Option<&'n str> {
+        let mut steps = self.path.iter();
+        steps.find(|step| matches!(step, Step::Key("named_routes")))?;
+        match steps.next() {
+            Some(Step::Key(name)) => Some(name),
+            _ => None,
         }
     }
 

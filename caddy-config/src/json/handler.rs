@@ -4,20 +4,21 @@ use super::{
     decode::{Cx, Object},
     headers::{field_values, headers},
     reader::{Node, Value},
-    route::route,
+    route::{error_routes, route},
     scalar::port,
     upstream::reverse_proxy,
 };
 use crate::{
     check,
-    model::{DoorsHandler, DoorsUpstream, Handler, Secret, StaticResponse, Status, Subroute},
+    model::{DoorsHandler, DoorsUpstream, Handler, Invoke, Secret, StaticResponse, Status, Subroute},
     source::Span,
     suggest::did_you_mean,
 };
 
-const HANDLERS: [&str; 5] = [
+const HANDLERS: [&str; 6] = [
     "doors_handler",
     "headers",
+    "invoke",
     "reverse_proxy",
     "static_response",
     "subroute",
@@ -30,11 +31,12 @@ pub(super) fn handler<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Handler
     let handler = match name.as_str() {
         "doors_handler" => Handler::DoorsHandler(doors_handler(&mut object, cx)),
         "headers" => Handler::Headers(headers(&mut object, cx)),
+        "invoke" => Handler::Invoke(invoke(&mut object, cx)),
         "reverse_proxy" => Handler::ReverseProxy(Box::new(reverse_proxy(&mut object, cx))),
         "static_response" => Handler::StaticResponse(static_response(&mut object, cx)),
         "subroute" => Handler::Subroute(Subroute {
             routes: object.list("routes", cx, route),
-            errors: None,
+            errors: object.get("errors", cx, error_routes),
         }),
         _ => {
             let help = did_you_mean(&name, HANDLERS)
@@ -49,6 +51,17 @@ pub(super) fn handler<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Handler
     };
     object.finish(cx);
     Some(handler)
+}
+
+fn invoke<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) -> Invoke {
+    let name = object.require("name", cx, |node, cx| {
+        let name = cx.string(node)?;
+        cx.note_invocation(&name, node.span);
+        Some(name)
+    });
+    Invoke {
+        name: name.unwrap_or_default(),
+    }
 }
 
 fn static_response<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) -> StaticResponse {

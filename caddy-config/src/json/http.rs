@@ -3,7 +3,7 @@
 use super::{
     decode::{Cx, Object},
     reader::{Node, Value},
-    route::route,
+    route::{error_routes, route},
     scalar::{default_port, duration, ip_range, listen},
     tls::connection_policy,
 };
@@ -38,6 +38,10 @@ fn server<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Server> {
             cx.number(node, u64::from(u32::MAX)).filter(|bytes| *bytes != 0)
         }),
         routes: object.list("routes", cx, route),
+        errors: object.get("errors", cx, error_routes),
+        named_routes: object
+            .get("named_routes", cx, |node, cx| cx.map(node, route))
+            .unwrap_or_default(),
         tls_connection_policies: object.get("tls_connection_policies", cx, |node, cx| {
             cx.list(node, connection_policy)
         }),
@@ -57,6 +61,7 @@ fn server<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Server> {
         cx.error(node.span, "more entries than `listen` has addresses", None);
     }
     cx.close_doors();
+    cx.close_invocations(&server.named_routes);
     object.finish(cx);
     Some(server)
 }

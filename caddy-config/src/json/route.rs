@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     check,
-    model::{MatcherSet, Route},
+    model::{ErrorRoutes, MatcherSet, Route},
 };
 
 pub(super) fn route<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Route> {
@@ -24,6 +24,16 @@ pub(super) fn route<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Route> {
     };
     object.finish(cx);
     Some(route)
+}
+
+/// What stands at `errors`, in servers and subroutes.
+pub(super) fn error_routes<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<ErrorRoutes> {
+    let mut object = Object::open(node, cx)?;
+    let errors = ErrorRoutes {
+        routes: object.list("routes", cx, route),
+    };
+    object.finish(cx);
+    Some(errors)
 }
 
 fn matcher_set<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<MatcherSet> {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Serialize, Serializer};
 
-use super::{IpRange, ListenAddress, Route, TlsConnectionPolicy, is_false, sorted};
+use super::{ErrorRoutes, IpRange, ListenAddress, Route, TlsConnectionPolicy, is_false, sorted};
 
 /// `apps.http`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -48,6 +48,13 @@ pub struct Server {
     /// Tried in order, see [`Route`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<Route>,
+    /// For requests that ended with an error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub errors: Option<ErrorRoutes>,
+    /// Routes that an [`Invoke`](super::Invoke) runs, by name. After reading, every name that is invoked is there,
+    /// and none of them leads back to itself.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub named_routes: BTreeMap<String, Route>,
     /// How connections are encrypted. `None`: only as automatic HTTPS decides. `Some` makes every listener of
     /// the server a TLS one; the first policy that matches the handshake is used.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -231,7 +231,7 @@ fn handlers_that_are_not_supported_are_errors() {
             "unknown or unsupported handler",
         ),
         (
-            handler(r#""handler":"subroute","errors":{}"#),
+            handler(r#""handler":"subroute","error":{}"#),
             "unknown or unsupported field",
         ),
         (
@@ -430,4 +430,45 @@ fn a_placeholder_that_is_not_supported_comes_with_those_that_are() {
         findings.contains("help: supported: {http.request.NAME}"),
         "{findings}"
     );
+}
+
+#[test]
+fn named_routes_and_error_routes_are_read() {
+    let config = read(&server(
+        r#""named_routes":{"a":{"handle":[{"handler":"invoke","name":"b"}]},"b":{}},
+           "errors":{"routes":[{"handle":[{"handler":"subroute","errors":{"routes":[{}]}}]}]},
+           "routes":[{"handle":[{"handler":"invoke","name":"a"}]}]"#,
+    ));
+    let server = &config.apps.http.unwrap().servers["s"];
+    assert_eq!(server.named_routes.len(), 2);
+    assert_eq!(server.errors.as_ref().unwrap().routes.len(), 1);
+}
+
+#[test]
+fn what_is_invoked_must_be_there_and_lead_somewhere() {
+    let text = server(
+        r#""routes":[{"handle":[{"handler":"invoke","name":"a"},{"handler":"invoke","name":"x"},{"handler":"invoke"}]}],
+           "named_routes":{"a":{"handle":[{"handler":"invoke","name":"b"}]},"b":{"handle":[{"handler":"invoke","name":"a"}]}}"#,
+    );
+    let path = "apps.http.servers.s";
+    let expected = [
+        (
+            format!("{path}.routes[0].handle[1].name"),
+            "there is no named route of this name",
+        ),
+        (
+            format!("{path}.routes[0].handle[2]"),
+            "the field `name` is missing",
+        ),
+        (
+            format!("{path}.named_routes.b.handle[0].name"),
+            "this named route leads back to itself",
+        ),
+    ];
+    let found = from_json("t.json", &text).unwrap_err();
+    let found: Vec<_> = found
+        .iter()
+        .map(|finding| (finding.path().unwrap().to_owned(), finding.message()))
+        .collect();
+    assert_eq!(found, expected);
 }

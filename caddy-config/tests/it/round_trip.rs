@@ -4,11 +4,11 @@ use std::{collections::BTreeMap, net::IpAddr, path::PathBuf, time::Duration};
 
 use caddy_config::{
     Admin, Apps, AutomaticHttps, Automation, AutomationPolicy, CertificateFile, CertificateSelection,
-    Certificates, Config, DoorsHandler, DoorsUpstream, DynamicUpstreams, FlushInterval, Handler, HeaderOps,
-    Headers, HostPort, HttpApp, HttpTransport, HttpVersion, IpRange, IpSource, Issuer, KeepAlive,
-    ListenAddress, LoadBalancing, Log, LogEncoder, LogLevel, LogWriter, Logging, MatcherSet, Protocol,
-    Replacement, Resolver, ResponseMatcher, ResponseOps, ReverseProxy, Route, SelectionPolicy, Server,
-    ServerLogs, StaticResponse, Status, Subroute, TlsApp, TlsConnectionPolicy, TlsMatcher, Transport,
+    Certificates, Config, DoorsHandler, DoorsUpstream, DynamicUpstreams, ErrorRoutes, FlushInterval, Handler,
+    HeaderOps, Headers, HostPort, HttpApp, HttpTransport, HttpVersion, Invoke, IpRange, IpSource, Issuer,
+    KeepAlive, ListenAddress, LoadBalancing, Log, LogEncoder, LogLevel, LogWriter, Logging, MatcherSet,
+    Protocol, Replacement, Resolver, ResponseMatcher, ResponseOps, ReverseProxy, Route, SelectionPolicy,
+    Server, ServerLogs, StaticResponse, Status, Subroute, TlsApp, TlsConnectionPolicy, TlsMatcher, Transport,
     UnixSocket, Upstream, from_json,
 };
 use proptest::{collection::vec, option, prelude::*};
@@ -173,10 +173,14 @@ fn server() -> impl Strategy<Value = Server> {
         option::of(vec(policy(), 0..3)),
         option::of(server_logs()),
         vec(route(), 0..3),
+        option::of(error_routes(route())),
+        named_routes(),
     );
     (places, times, trust, rest).prop_map(|(places, times, trust, rest)| {
         let mut routes = rest.2;
-        if any_doors(&routes) {
+        let errors = rest.3.iter().flat_map(|errors| &errors.routes);
+        let named = rest.4.values();
+        if any_doors(&mut routes.iter().chain(errors).chain(named)) {
             routes.push(doors_route());
         }
         Server {
@@ -194,19 +198,23 @@ fn server() -> impl Strategy<Value = Server> {
             trusted_proxies_strict: trust.2,
             tls_connection_policies: rest.0,
             logs: rest.1,
+            errors: rest.3,
+            named_routes: rest.4,
             routes,
         }
     })
 }
 
 /// Whether some reverse proxy, at any depth, takes what a `doors_handler` chooses.
-fn any_doors(routes: &[Route]) -> bool {
+fn any_doors(routes: &mut dyn Iterator<Item = &Route>) -> bool {
     routes
-        .iter()
         .flat_map(|route| &route.handlers)
         .any(|handler| match handler {
             Handler::ReverseProxy(proxy) => proxy.dynamic_upstreams.is_some(),
-            Handler::Subroute(subroute) => any_doors(&subroute.routes),
+            Handler::Subroute(subroute) => {
+                let errors = subroute.errors.iter().flat_map(|errors| &errors.routes);
+                any_doors(&mut subroute.routes.iter().chain(errors))
+            }
             _ => false,
         })
 }
@@ -274,9 +282,27 @@ fn server_logs() -> impl Strategy<Value = ServerLogs> {
 fn route() -> impl Strategy<Value = Route> {
     let leaf = prop_oneof![static_response(), headers(), proxy(), doors_handler()];
     let handler = leaf.prop_recursive(3, 12, 3, |inner| {
-        vec(route_of(inner), 0..3).prop_map(|routes| Handler::Subroute(Subroute { routes, errors: None }))
+        let errors = option::of(error_routes(route_of(inner.clone())));
+        (vec(route_of(inner), 0..3), errors)
+            .prop_map(|(routes, errors)| Handler::Subroute(Subroute { routes, errors }))
     });
     route_of(handler)
+}
+
+fn error_routes(route: impl Strategy<Value = Route>) -> impl Strategy<Value = ErrorRoutes> {
+    vec(route, 0..3).prop_map(|routes| ErrorRoutes { routes })
+}
+
+/// Routes that each invoke those named before them.
+fn named_routes() -> impl Strategy<Value = BTreeMap<String, Route>> {
+    prop::collection::btree_map(name(), route(), 0..3).prop_map(|mut named| {
+        let mut before: Vec<Handler> = Vec::new();
+        for (name, route) in &mut named {
+            route.handlers.extend(before.iter().cloned());
+            before.push(Handler::Invoke(Invoke { name: name.clone() }));
+        }
+        named
+    })
 }
 
 fn route_of(handler: impl Strategy<Value = Handler>) -> impl Strategy<Value = Route> {
