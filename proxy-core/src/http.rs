@@ -1,6 +1,8 @@
 //! HTTP as the proxy speaks it to clients: connections, head checks, header rules, replies.
 
 pub(crate) mod connection;
+#[allow(dead_code, unused_imports, reason = "the pipeline comes to call it")]
+pub(crate) mod encode;
 pub(crate) mod forwarded;
 pub(crate) mod hop_by_hop;
 pub(crate) mod io;
