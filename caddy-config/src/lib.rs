@@ -23,7 +23,7 @@
 //! and a way out:
 //!
 //! ```
-//! let text = "example.com {\n\trespnd hello\n\theader X-A {env.HOME}\n}\n";
+//! let text = "example.com {\n\trespnd hello\n\theader X-A {http.request.body}\n}\n";
 //! let findings = caddy_config::from_caddyfile("Caddyfile", text, &|_| None).unwrap_err();
 //! assert_eq!(findings.iter().count(), 2);
 //! assert!(findings.to_string().starts_with(
@@ -79,7 +79,10 @@ pub use self::{
         Upstream, Value, Vars, Zstd, ZstdLevel,
     },
     surroundings::{FileError, Inputs, Surroundings},
-    template::{Part, Placeholder, Template, TemplateError},
+    template::{
+        AddressPart, ClientCertificatePart, ErrorPart, Part, Placeholder, ProxyPart, SanKind, SystemPart,
+        Template, TemplateError, TimePart, TlsPart, UpstreamPart,
+    },
     text::text_from_bytes,
 };
 

@@ -1,12 +1,20 @@
 //! Text with placeholders, such as `https://{http.request.host}{http.request.uri}`.
 //!
-//! A placeholder is a name in braces. One that is no name at all, like the braces of a JSON body, is text, as in
-//! Caddy; one that Caddy would replace and Doorway cannot is an error, since passing it on would show a client
-//! what was meant for the proxy. A backslash before a brace makes it text.
+//! A placeholder is a name in braces. Braces around something that is no name, like those of a JSON body, are text,
+//! as in Caddy; a name that Caddy would replace and Doorway cannot is an error, since passing it on would show a
+//! client what was meant for the proxy. Every other name is a variable that a `map` may have made; one that none
+//! made stays the text it is. A backslash before a brace makes it text.
+
+mod names;
+mod placeholder;
 
 use std::str::FromStr;
 
-use crate::check;
+pub(crate) use self::names::SUPPORTED;
+pub use self::placeholder::{
+    AddressPart, ClientCertificatePart, ErrorPart, Placeholder, ProxyPart, SanKind, SystemPart, TimePart,
+    TlsPart, UpstreamPart,
+};
 
 /// Text in pieces, parsed once and evaluated for each request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,61 +31,15 @@ pub enum Part {
     Placeholder(Placeholder),
 }
 
-/// What a placeholder stands for. An absent value is the empty string.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Placeholder {
-    /// `http.vars.client_ip`: the client, found through trusted proxies.
-    ClientIp,
-    /// `http.request.cookie.NAME`: the value of the first cookie of that name.
-    Cookie(String),
-    /// `http.request.host`: the host without its port.
-    Host,
-    /// `http.request.hostport`: the host as the request has it.
-    HostPort,
-    /// `http.request.method`.
-    Method,
-    /// `http.request.uri.path`: decoded.
-    Path,
-    /// `http.request.port`: of the host; empty if it has none.
-    Port,
-    /// `http.request.uri.prefixed_query`: the query with its `?`; empty if there is none.
-    PrefixedQuery,
-    /// `http.request.proto`: such as `HTTP/1.1` or `HTTP/2.0`.
-    Proto,
-    /// `http.request.uri.query`: without the `?`, not decoded.
-    Query,
-    /// `http.request.remote`: the peer's address and port.
-    Remote,
-    /// `http.request.remote.host`: the peer's address.
-    RemoteHost,
-    /// `http.request.remote.port`: the peer's port.
-    RemotePort,
-    /// `http.request.header.NAME`: the values of a request field, joined by `,`.
-    RequestHeader(String),
-    /// `http.request.scheme`: `http` or `https`.
-    Scheme,
-    /// `http.request.uri`: path and query as they came.
-    Uri,
-}
-
 /// A text has a placeholder that Caddy knows and Doorway does not.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the placeholder `{{{name}}}` is not supported yet")]
+#[error("the placeholder `{{{name}}}` is not supported")]
 pub struct TemplateError {
     name: String,
 }
 
-/// Names below these are Caddy's own.
-const NAMESPACES: [&str; 5] = ["http.", "env.", "system.", "time.", "file."];
-
-/// The supported placeholders, by their full names.
-pub(crate) const SUPPORTED: &str = "supported: {http.request.NAME} with the NAME cookie.*, header.*, host, hostport, \
-    method, port, proto, remote, remote.host, remote.port, scheme, uri, uri.path, uri.query or uri.prefixed_query; \
-    {http.vars.client_ip}";
-
-const REQUEST_HEADER: &str = "http.request.header.";
-const REQUEST_COOKIE: &str = "http.request.cookie.";
+/// The longest name of a placeholder, in bytes.
+const MAX_NAME: usize = 256;
 
 // === impl TemplateError ===
 
@@ -126,16 +88,12 @@ impl FromStr for Template {
             }
             template.push_text(before);
             let name = if brace == "{" { split_name(tail) } else { None };
-            match name.map(|(name, behind)| (Placeholder::named(name), behind)) {
-                Some((Ok(Some(placeholder)), behind)) => {
-                    template.parts.push(Part::Placeholder(placeholder));
-                    rest = behind;
-                }
-                Some((Err(error), _)) => return Err(error),
-                Some((Ok(None), _)) | None => {
-                    template.push_text(brace);
-                    rest = tail;
-                }
+            if let Some((name, behind)) = name {
+                template.parts.push(Part::Placeholder(name.parse()?));
+                rest = behind;
+            } else {
+                template.push_text(brace);
+                rest = tail;
             }
         }
         template.push_text(rest);
@@ -143,63 +101,20 @@ impl FromStr for Template {
     }
 }
 
-// === impl Placeholder ===
-
-impl Placeholder {
-    /// `None` for a name that Caddy would not replace either.
-    fn named(name: &str) -> Result<Option<Self>, TemplateError> {
-        let placeholder = match name {
-            "http.vars.client_ip" => Self::ClientIp,
-            "http.request.host" => Self::Host,
-            "http.request.hostport" => Self::HostPort,
-            "http.request.method" => Self::Method,
-            "http.request.uri.path" => Self::Path,
-            "http.request.port" => Self::Port,
-            "http.request.uri.prefixed_query" => Self::PrefixedQuery,
-            "http.request.proto" => Self::Proto,
-            "http.request.uri.query" => Self::Query,
-            "http.request.remote" => Self::Remote,
-            "http.request.remote.host" => Self::RemoteHost,
-            "http.request.remote.port" => Self::RemotePort,
-            "http.request.scheme" => Self::Scheme,
-            "http.request.uri" => Self::Uri,
-            _ => match (
-                word_behind(REQUEST_HEADER, name),
-                word_behind(REQUEST_COOKIE, name),
-            ) {
-                (Some(field), _) => Self::RequestHeader(field),
-                (None, Some(cookie)) => Self::Cookie(cookie),
-                (None, None) if is_caddys(name) => {
-                    return Err(TemplateError {
-                        name: name.to_owned(),
-                    });
-                }
-                (None, None) => return Ok(None),
-            },
-        };
-        Ok(Some(placeholder))
-    }
-}
-
-/// The name of a header field or cookie behind `prefix`.
-fn word_behind(prefix: &str, name: &str) -> Option<String> {
-    let word = name.strip_prefix(prefix)?;
-    check::field_name(word).is_ok().then(|| word.to_owned())
-}
-
 /// A name and what follows its brace. Names end soon, so that a text full of braces is not searched again and again.
 fn split_name(text: &str) -> Option<(&str, &str)> {
-    let (name, behind) = text.split_at_checked(text.find(|c| !is_word(c))?)?;
-    Some((name, behind.strip_prefix('}')?))
+    let end = text
+        .char_indices()
+        .take_while(|(index, _)| *index <= MAX_NAME)
+        .find(|(_, c)| !is_in_name(*c))?
+        .0;
+    let (name, behind) = text.split_at_checked(end)?;
+    Some((name, behind.strip_prefix('}')?)).filter(|_| !name.is_empty())
 }
 
-fn is_word(c: char) -> bool {
-    c.is_ascii_alphanumeric() || "._-/,?%:".contains(c)
-}
-
-/// Whether Caddy has something to put in its place.
-fn is_caddys(name: &str) -> bool {
-    NAMESPACES.iter().any(|prefix| name.starts_with(prefix))
+/// Nearly everything: parameters of a query have any name. Without quotes and spaces, so that JSON is text.
+fn is_in_name(c: char) -> bool {
+    !c.is_whitespace() && !c.is_control() && !"{}\"\\".contains(c)
 }
 
 #[cfg(test)]
@@ -237,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn braces_that_name_nothing_are_text_and_those_inside_are_still_read() {
+    fn braces_around_no_name_are_text_and_those_inside_are_still_read() {
         let body = r#"{"host": "{http.request.host}", "x": {}}"#;
         assert_eq!(
             parts(body),
@@ -247,7 +162,20 @@ mod tests {
                 text(r#"", "x": {}}"#)
             ]
         );
-        assert_eq!(parts("{unknown} } { "), [text("{unknown} } { ")]);
+        assert_eq!(parts("{a b} } { {a"), [text("{a b} } { {a")]);
+        let long = format!("{{{}}}", "x".repeat(300));
+        assert_eq!(parts(&long), [text(&long)]);
+    }
+
+    #[test]
+    fn a_name_of_no_one_is_a_variable() {
+        assert_eq!(
+            parts("{backend}!"),
+            [
+                Part::Placeholder(Placeholder::Variable("backend".to_owned())),
+                text("!")
+            ]
+        );
     }
 
     #[test]
@@ -259,16 +187,18 @@ mod tests {
     #[test]
     fn what_caddy_knows_and_doorway_does_not_is_an_error() {
         for name in [
-            "http.request.uuid",
-            "env.HOME",
-            "time.now",
-            "system.hostname",
+            "http.request.body",
+            "file./etc/passwd",
+            "time.then",
+            "system.uptime",
             "http.request.header.",
+            "http.request.host.labels.x",
+            "http.matchers.file.relative",
         ] {
             let error = format!("a{{{name}}}").parse::<Template>().unwrap_err();
             assert_eq!(
                 error.to_string(),
-                format!("the placeholder `{{{name}}}` is not supported yet")
+                format!("the placeholder `{{{name}}}` is not supported")
             );
         }
     }

@@ -88,7 +88,7 @@ impl<'a> Cx<'a> {
             (Some(span), _) => (span, error.to_string()),
             (None, Some(short)) => (
                 written(&short).unwrap_or(token.span),
-                format!("the placeholder `{{{short}}}` is not supported yet"),
+                format!("the placeholder `{{{short}}}` is not supported"),
             ),
             (None, None) => (token.span, error.to_string()),
         };

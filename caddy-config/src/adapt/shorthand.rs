@@ -47,8 +47,11 @@ const SHORT: [(&str, &str); 35] = [
 ];
 
 /// The supported placeholders, by their short names where there is one.
-pub(super) const SUPPORTED: &str = "supported: {client_ip}, {cookie.*}, {header.*}, {host}, {hostport}, {method}, \
-    {path}, {port}, {query}, {?query}, {remote}, {remote_host}, {remote_port}, {scheme}, {uri}, {http.request.proto}";
+pub(super) const SUPPORTED: &str = "supported: {client_ip}, {cookie.*}, {dir}, {err.status_code}, {file}, {header.*}, {host}, \
+    {hostport}, {labels.0}, {method}, {orig_uri}, {path}, {path.0}, {port}, {query}, {?query}, {query.*}, {re.*}, \
+    {remote}, {remote_host}, {remote_port}, {rp.status_code}, {scheme}, {tls_version}, {upstream_hostport}, {uri}, \
+    {uuid}, {vars.*}, {http.request.proto}, {http.response.header.*}, {http.auth.user.id}, {env.*}, {system.hostname}, \
+    {time.now}";
 
 /// Prefixes that a name of the user's own follows; `true` if that may have points.
 const PREFIXES: [(&str, &str, bool); 12] = [
@@ -126,14 +129,17 @@ pub(super) fn short(long: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::{SUPPORTED, short, written_out};
-    use crate::template::{Part, Template};
+    use crate::template::{Part, Placeholder, Template};
 
     #[test]
     fn the_placeholders_that_are_said_to_work_do() {
         let names = SUPPORTED.replace('*', "X").replace("supported: ", "");
         for name in names.split(", ") {
             let template: Template = written_out(name).parse().unwrap();
-            assert!(matches!(template.parts(), [Part::Placeholder(_)]), "{name}");
+            let [Part::Placeholder(placeholder)] = template.parts() else {
+                panic!("{name} is text");
+            };
+            assert!(!matches!(placeholder, Placeholder::Variable(_)), "{name}");
         }
     }
 

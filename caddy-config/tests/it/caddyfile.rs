@@ -139,12 +139,12 @@ fn directives_say_what_they_miss_and_what_is_too_much() {
         ("respond a 103", "2:12: `103` is not a final status"),
         ("respond a {http.x}", "2:12: `{http.x}` is not a final status"),
         (
-            "respond \"{http.request.uuid}\"",
-            "2:11: the placeholder `{http.request.uuid}` is not supported yet",
+            "respond \"{http.request.body}\"",
+            "2:11: the placeholder `{http.request.body}` is not supported",
         ),
         (
-            "respond \"a {host} {uuid}\"",
-            "2:20: the placeholder `{uuid}` is not supported yet",
+            "respond \"a {host} {resp.x}\"",
+            "2:20: the placeholder `{resp.x}` is not supported",
         ),
         ("respond a {\n\t\tbody b\n\t}", "3:3: the body is given twice"),
         (
@@ -214,8 +214,8 @@ fn header_directives_say_what_is_wrong() {
             "2:9: placeholders in field names are not supported yet",
         ),
         (
-            "header A {env.HOME}",
-            "2:11: the placeholder `{env.HOME}` is not supported yet",
+            "header A {file./x/y}",
+            "2:11: the placeholder `{file./x/y}` is not supported",
         ),
         (
             "header {\n\t\tmatch\n\t\tA b\n\t}",
@@ -785,13 +785,13 @@ fn a_secret_whose_variable_is_not_set_is_told_with_its_cause_first() {
 
 #[test]
 fn a_placeholder_that_is_not_supported_comes_with_those_that_are() {
-    let text = "a {\n\theader A \"x {uuid}\"\n}\n";
+    let text = "a {\n\theader A \"x {resp.x}\"\n}\n";
     let shown = from_caddyfile("Caddyfile", text, &environment)
         .unwrap_err()
         .to_string();
-    assert!(shown.contains("| \t            ^^^^^^\n"), "{shown}");
+    assert!(shown.contains("| \t            ^^^^^^^^\n"), "{shown}");
     assert!(
-        shown.contains("help: supported: {client_ip}, {cookie.*}, {header.*}"),
+        shown.contains("help: supported: {client_ip}, {cookie.*}, {dir}"),
         "{shown}"
     );
 }

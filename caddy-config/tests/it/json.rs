@@ -243,8 +243,8 @@ fn handlers_that_are_not_supported_are_errors() {
             "this is not a final status",
         ),
         (
-            handler(r#""handler":"static_response","body":"{http.request.uuid}""#),
-            "the placeholder `{http.request.uuid}` is not supported yet",
+            handler(r#""handler":"static_response","body":"{http.request.body}""#),
+            "the placeholder `{http.request.body}` is not supported",
         ),
         (
             handler(r#""handler":"static_response","headers":{"A B":["x"]}"#),
@@ -424,7 +424,7 @@ fn no_finding_shows_a_secret() {
 
 #[test]
 fn a_placeholder_that_is_not_supported_comes_with_those_that_are() {
-    let text = handler(r#""handler":"static_response","body":"{http.request.uuid}""#);
+    let text = handler(r#""handler":"static_response","body":"{http.request.body}""#);
     let findings = from_json("t.json", &text).unwrap_err().to_string();
     assert!(
         findings.contains("help: supported: {http.request.NAME}"),

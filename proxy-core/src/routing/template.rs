@@ -70,8 +70,11 @@ fn render(placeholder: &Placeholder, cx: &Context, out: &mut String) {
         Placeholder::RemoteHost => push_display(out, cx.peer.ip()),
         Placeholder::RemotePort => push_display(out, cx.peer.port()),
         Placeholder::ClientIp => push_display(out, cx.client_ip),
-        // What a later version of the language adds is refused when the configuration is read.
-        _ => {}
+        // Unknown, as one that no request has: it stays as it is written.
+        other => {
+            let written = write!(out, "{{{other}}}");
+            debug_assert!(written.is_ok(), "a String takes all text");
+        }
     }
 }
 
