@@ -5,6 +5,7 @@
 mod body;
 mod clock;
 mod config;
+mod control;
 mod error;
 mod failure_log;
 mod forward;
@@ -28,6 +29,7 @@ mod upstream;
 
 pub use body::{Body, BoxError};
 pub use config::{BuildError, BuildErrors};
+pub use control::{Applied, Control};
 pub use forward::pipeline::{Aborted, Handler};
 pub use http::connection::Connection;
 pub use proxy::{Options, Proxy, Report};

@@ -7,19 +7,13 @@ mod socket;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use rustls::ServerConfig;
+use crate::forward::view::Place;
 
-use crate::http::server::HttpSettings;
-use crate::http::sweep::ConnLimits;
-
-/// One address that is listened on, and what its connections speak.
-#[derive(Clone, Debug)]
+/// One address that is listened on.
+#[derive(Debug)]
 pub(crate) struct Listener {
     /// The real address, also if any port was asked for.
     pub(crate) address: SocketAddr,
-    /// The server that answers.
-    pub(crate) server: usize,
-    pub(crate) tls: Option<Arc<ServerConfig>>,
-    pub(crate) http: HttpSettings,
-    pub(crate) limits: ConnLimits,
+    /// Where the views say what its connections get.
+    pub(crate) place: Arc<Place>,
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use http1_codec::Stream;
 
-use crate::config::compile;
+use crate::config::compile::{self, Surroundings};
 use crate::forward::pipeline::Handler;
 use crate::forward::view::View;
 use crate::forward::worker::Worker;
@@ -67,9 +67,12 @@ impl fmt::Debug for Upstreams {
 pub(crate) fn view(caddyfile: &str) -> Arc<Snapshot<View>> {
     let adapted = caddy_config::from_caddyfile("Caddyfile", caddyfile, &|_| None);
     let config = adapted.expect("the Caddyfile is good").config;
-    let certificates = compile::certificates(None).expect("there is no data directory");
-    let resolvers = ResolverSet::new(ResolveSettings::default());
-    let compiled = compile::compile(&config, &resolvers, &certificates);
+    let surroundings = Surroundings {
+        resolvers: Arc::new(ResolverSet::new(ResolveSettings::default())),
+        certificates: Arc::new(compile::certificates(None).expect("there is no data directory")),
+        bare_line_feeds: false,
+    };
+    let compiled = compile::compile(&config, &surroundings);
     Arc::new(Snapshot::new(compiled.expect("the configuration is good").view))
 }
 
@@ -84,7 +87,7 @@ impl Bench {
     pub(crate) async fn serve(&self, client: impl Stream + 'static, connection: Arc<Connection>) {
         let state = Arc::clone(connection.state());
         let _open = self.0.connections.register(state, ConnLimits::default());
-        let handler = Handler::new(Arc::clone(&self.0), 0);
+        let handler = Handler::named(Arc::clone(&self.0), "srv0");
         let http = HttpSettings {
             h2c: false,
             ..HttpSettings::default()

@@ -11,22 +11,17 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::config::compile::{self, Compiled};
-use crate::config::{BuildError, BuildErrors};
+use crate::config::BuildErrors;
+use crate::config::compile::{self, Surroundings};
+use crate::control::{Control, Reconciler};
 use crate::forward::pipeline::Handler;
 use crate::forward::view::View;
 use crate::forward::worker::Worker;
-use crate::http::server::HttpSettings;
-use crate::listener::Listener;
-use crate::listener::bind;
 use crate::snapshot::Snapshot;
 use crate::stats::Stats;
 use crate::thread::{self, Thread};
 use crate::tls::Certificates;
 use crate::upstream::resolve::{ResolveSettings, ResolverSet};
-
-/// How long requests in flight may take after a stop, unless `grace_period` says otherwise.
-const GRACE: Duration = Duration::from_secs(30);
 
 /// What a proxy is built with, besides its configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,13 +48,12 @@ pub struct Options {
 /// Connections that come between [`Proxy::build`] and [`Proxy::run`] wait in the sockets' queues.
 #[derive(Debug)]
 pub struct Proxy {
+    reconciler: Arc<Reconciler>,
     shared: Arc<Snapshot<View>>,
-    listeners: Vec<Arc<Listener>>,
     threads: Vec<Thread>,
     embedded: Arc<Worker>,
     resolvers: Arc<ResolverSet>,
     certificates: Arc<Certificates>,
-    grace: Duration,
     warnings: Vec<String>,
 }
 
@@ -101,62 +95,25 @@ impl Proxy {
     ///
     /// Everything that is wrong, all at once; then nothing stays bound.
     pub fn build(config: &Config, options: &Options) -> Result<Self, BuildErrors> {
-        let settings = ResolveSettings::default()
-            .with_floor(options.dns_floor)
-            .with_ceiling(options.dns_ceiling);
-        let resolvers = Arc::new(ResolverSet::new(settings));
-        let certificates = Arc::new(compile::certificates(options.data_dir.clone())?);
-        let Compiled {
-            view,
-            listeners: planned,
-            warnings,
-        } = compile::compile(config, &resolvers, &certificates)?;
-        let shared = Arc::new(Snapshot::new(view));
+        let shared = Arc::new(Snapshot::new(View::default()));
         let new_worker = || Arc::new(Worker::new(Arc::clone(&shared)));
-        let workers = options.workers.max(1);
-        let mut threads: Vec<Thread> = (0..workers).map(|_| Thread::new(new_worker())).collect();
-        let planned = if options.listen { planned } else { Vec::new() };
-        let taken = planned.iter().filter_map(|plan| {
-            let source = bind::check_free(&plan.host, plan.port).err()?;
-            Some(plan.cannot_bind(source))
-        });
-        let errors: Vec<BuildError> = taken.collect();
-        if !errors.is_empty() {
-            return Err(BuildErrors(errors));
-        }
-        let mut listeners = Vec::new();
-        for plan in planned {
-            let bound = match bind::bind(&plan.host, plan.port, workers) {
-                Ok(bound) => bound,
-                Err(source) => return Err(BuildErrors(vec![plan.cannot_bind(source)])),
-            };
-            for bound in bound {
-                let listener = Arc::new(Listener {
-                    address: bound.address,
-                    server: plan.server,
-                    tls: plan.tls.clone(),
-                    http: HttpSettings {
-                        bare_line_feeds: options.bare_line_feeds,
-                        ..plan.http
-                    },
-                    limits: plan.limits,
-                });
-                for (thread, socket) in threads.iter_mut().zip(bound.sockets) {
-                    thread.add(socket, Arc::clone(&listener));
-                }
-                listeners.push(listener);
-            }
-        }
-        let grace = config.apps.http.as_ref().and_then(|app| app.grace_period);
+        let workers = if options.listen { options.workers.max(1) } else { 0 };
+        let (threads, channels) = (0..workers).map(|_| Thread::new(new_worker())).unzip();
+        let surroundings = surroundings(options)?;
+        let (resolvers, certificates) = (
+            Arc::clone(&surroundings.resolvers),
+            Arc::clone(&surroundings.certificates),
+        );
+        let reconciler = Reconciler::new(surroundings, Arc::clone(&shared), channels);
+        let applied = reconciler.begin(config)?;
         Ok(Self {
             embedded: new_worker(),
+            reconciler: Arc::new(reconciler),
             shared,
-            listeners,
             threads,
             resolvers,
             certificates,
-            grace: grace.filter(|grace| !grace.is_zero()).unwrap_or(GRACE),
-            warnings,
+            warnings: applied.warnings,
         })
     }
 
@@ -166,14 +123,17 @@ impl Proxy {
     ///
     /// Everything that is wrong, all at once.
     pub fn check(config: &Config, options: &Options) -> Result<Vec<String>, BuildErrors> {
-        let resolvers = ResolverSet::new(ResolveSettings::default());
-        let certificates = compile::certificates(options.data_dir.clone())?;
-        Ok(compile::compile(config, &resolvers, &certificates)?.warnings)
+        Ok(compile::compile(config, &surroundings(options)?)?.warnings)
+    }
+
+    /// Replaces the configuration while the proxy runs. Get it before [`Proxy::run`].
+    pub fn control(&self) -> Control {
+        Control(Arc::clone(&self.reconciler))
     }
 
     /// The addresses that are listened on, with the ports that the system chose for port 0.
     pub fn addresses(&self) -> Vec<SocketAddr> {
-        self.listeners.iter().map(|listener| listener.address).collect()
+        self.reconciler.addresses()
     }
 
     /// What works but should be looked at, such as overlapping CIDRs.
@@ -191,8 +151,8 @@ impl Proxy {
     /// beside it, as it looks names up and closes idle connections.
     pub fn handler(&self, name: &str) -> Option<Handler> {
         let view = self.shared.current();
-        let server = view.servers.iter().position(|server| server.name == name)?;
-        Some(Handler::new(Arc::clone(&self.embedded), server))
+        let known = view.servers.iter().any(|server| server.name == name);
+        known.then(|| Handler::named(Arc::clone(&self.embedded), name))
     }
 
     /// A reader of the counters, which outlives the run.
@@ -219,8 +179,8 @@ impl Proxy {
         for warning in &self.warnings {
             warn!("{warning}");
         }
-        for listener in &self.listeners {
-            info!(address = %listener.address, tls = listener.tls.is_some(), "listening");
+        for address in self.addresses() {
+            info!(%address, "listening");
         }
         let stop = stop.child_token();
         let _stops_workers_when_dropped = stop.clone().drop_guard();
@@ -232,10 +192,16 @@ impl Proxy {
                 Arc::clone(&self.embedded).sweep(background.clone()),
             );
         });
+        let stops_when_told = async {
+            self.reconciler.stopped().await;
+            stop.cancel();
+            std::future::pending::<()>().await;
+        };
         let (ended, mut reports) = mpsc::unbounded_channel();
-        for thread in self.threads.into_iter().filter(Thread::has_sockets) {
-            thread.start(stop.clone(), self.grace, ended.clone());
+        for thread in self.threads {
+            thread.start(stop.clone(), ended.clone());
         }
+        self.reconciler.threads_start();
         drop(ended);
         let served = async {
             let mut sum = Report {
@@ -250,13 +216,25 @@ impl Proxy {
                 sum = sum.and(report);
             }
             stop.cancelled().await;
-            sum.and(thread::drain(&self.embedded, self.grace).await)
+            sum.and(thread::drain(&self.embedded).await)
         };
         tokio::select! {
             report = served => report,
+            () = stops_when_told => Report::default(),
             () = looked_after.as_mut() => Report { workers_failed: 1, ..Report::default() },
         }
     }
+}
+
+fn surroundings(options: &Options) -> Result<Surroundings, BuildErrors> {
+    let settings = ResolveSettings::default()
+        .with_floor(options.dns_floor)
+        .with_ceiling(options.dns_ceiling);
+    Ok(Surroundings {
+        resolvers: Arc::new(ResolverSet::new(settings)),
+        certificates: Arc::new(compile::certificates(options.data_dir.clone())?),
+        bare_line_feeds: options.bare_line_feeds,
+    })
 }
 
 // === impl Report ===

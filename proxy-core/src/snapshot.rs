@@ -18,4 +18,9 @@ impl<T> Snapshot<T> {
     pub(crate) fn current(&self) -> Arc<T> {
         self.0.load_full()
     }
+
+    /// Replaces the value. Only the one writer of it calls this.
+    pub(crate) fn publish(&self, next: T) {
+        self.0.store(Arc::new(next));
+    }
 }

@@ -1,13 +1,15 @@
 //! The thread of one worker: its runtime, its accept loops, its drain.
 
+use std::collections::HashMap;
 use std::io;
 use std::net::TcpListener;
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures_util::future::select_all;
-use tokio::sync::mpsc::UnboundedSender;
-use tokio::task::JoinHandle;
+use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
@@ -18,11 +20,37 @@ use crate::listener::accept::accept;
 use crate::proxy::Report;
 use crate::tasks::Drained;
 
-/// A worker and the sockets it will accept on.
+/// A worker that will run on a thread of its own, and the channel by which it is told what to listen on.
 #[derive(Debug)]
 pub(crate) struct Thread {
     worker: Arc<Worker>,
-    sockets: Vec<(TcpListener, Arc<Listener>)>,
+    commands: UnboundedReceiver<Command>,
+}
+
+/// What a thread is told.
+#[derive(Debug)]
+pub(crate) enum Command {
+    /// Accept on this socket.
+    Open(TcpListener, Arc<Listener>),
+    /// The listener was removed: accept what waits, close the socket, say so, and let its connections end.
+    Close(Arc<Listener>, oneshot::Sender<()>),
+}
+
+/// The accept loops of a thread, each of which can be ended.
+struct Loops {
+    worker: Arc<Worker>,
+    stop: CancellationToken,
+    /// By the number of the loop.
+    open: HashMap<usize, Open>,
+    /// Each gives its number when it has ended.
+    running: FuturesUnordered<BoxFuture<'static, usize>>,
+    next: usize,
+}
+
+struct Open {
+    listener: Arc<Listener>,
+    close: CancellationToken,
+    closed: Option<oneshot::Sender<()>>,
 }
 
 /// Sends a thread's report when the thread ends, however it ends.
@@ -34,27 +62,17 @@ struct Ending {
 // === impl Thread ===
 
 impl Thread {
-    pub(crate) fn new(worker: Arc<Worker>) -> Self {
-        Self {
-            worker,
-            sockets: Vec::new(),
-        }
-    }
-
-    pub(crate) fn add(&mut self, socket: TcpListener, listener: Arc<Listener>) {
-        self.sockets.push((socket, listener));
+    pub(crate) fn new(worker: Arc<Worker>) -> (Self, UnboundedSender<Command>) {
+        let (sender, commands) = unbounded_channel();
+        (Self { worker, commands }, sender)
     }
 
     pub(crate) fn worker(&self) -> &Arc<Worker> {
         &self.worker
     }
 
-    pub(crate) fn has_sockets(&self) -> bool {
-        !self.sockets.is_empty()
-    }
-
     /// Serves on a thread of its own until `stop`, then drains and reports.
-    pub(crate) fn start(self, stop: CancellationToken, grace: Duration, to: UnboundedSender<Report>) {
+    pub(crate) fn start(self, stop: CancellationToken, to: UnboundedSender<Report>) {
         let failed = Report {
             workers_failed: 1,
             ..Report::default()
@@ -65,7 +83,7 @@ impl Thread {
             .spawn(move || {
                 // Bound whole: a closure would capture only the field that it assigns, and drop nothing.
                 let mut ending = ending;
-                match self.run(&stop, grace) {
+                match self.run(&stop) {
                     Ok(report) => ending.report = report,
                     Err(error) => error!(%error, "a worker cannot run"),
                 }
@@ -75,24 +93,20 @@ impl Thread {
         }
     }
 
-    fn run(self, stop: &CancellationToken, grace: Duration) -> io::Result<Report> {
+    fn run(mut self, stop: &CancellationToken) -> io::Result<Report> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
         runtime.block_on(async {
-            let Self { worker, sockets } = self;
-            let loops = sockets
-                .into_iter()
-                .map(|(socket, listener)| accept_on(socket, listener, &worker, stop))
-                .collect::<io::Result<Vec<_>>>()?;
+            let worker = Arc::clone(&self.worker);
             worker
                 .background
                 .spawn("sweep", Arc::clone(&worker).sweep(CancellationToken::new()));
-            let early = tokio::select! {
-                () = stop.cancelled() => false,
-                _ = select_all(loops) => !stop.is_cancelled(),
-            };
-            let mut report = drain(&worker, grace).await;
+            let mut loops = Loops::new(Arc::clone(&worker), stop.child_token());
+            let early = loops.serve(&mut self.commands).await;
+            // Those that waited for an accept are accepted before the drain begins.
+            loops.join().await;
+            let mut report = drain(&worker).await;
             if early {
                 error!("an accept loop ended before it was asked to");
                 report.workers_failed = 1;
@@ -102,27 +116,116 @@ impl Thread {
     }
 }
 
-fn accept_on(
-    socket: TcpListener,
-    listener: Arc<Listener>,
-    worker: &Arc<Worker>,
-    stop: &CancellationToken,
-) -> io::Result<JoinHandle<()>> {
-    let socket = tokio::net::TcpListener::from_std(socket)?;
-    let handler = Handler::new(Arc::clone(worker), listener.server);
-    let task = accept(socket, listener, Arc::clone(worker), handler, stop.clone());
-    Ok(worker.background.spawn("accept", task))
-}
-
-/// Asks every connection to finish, and waits for at most `grace`.
-pub(crate) async fn drain(worker: &Worker, grace: Duration) -> Report {
+/// Asks every connection to finish, and waits for at most the grace period.
+pub(crate) async fn drain(worker: &Worker) -> Report {
     worker.connections.drain();
+    let grace = worker.view.current().grace;
     let drained = worker.tasks.drain(grace).await == Drained::Complete;
     Report {
         drained,
         connections_left: worker.connections.len(),
         requests_left: worker.connections.in_flight(),
         workers_failed: 0,
+    }
+}
+
+// === impl Loops ===
+
+impl Loops {
+    fn new(worker: Arc<Worker>, stop: CancellationToken) -> Self {
+        Self {
+            worker,
+            stop,
+            open: HashMap::new(),
+            running: FuturesUnordered::new(),
+            next: 0,
+        }
+    }
+
+    /// Does what it is told until the stop. `true`: a loop ended before it was asked to.
+    async fn serve(&mut self, commands: &mut UnboundedReceiver<Command>) -> bool {
+        loop {
+            tokio::select! {
+                () = self.stop.cancelled() => return false,
+                Some(command) = commands.recv() => match command {
+                    Command::Open(socket, listener) => self.open(socket, listener),
+                    Command::Close(listener, closed) => self.close(&listener, closed),
+                },
+                Some(number) = self.running.next() => {
+                    if !self.ended(number) {
+                        return !self.stop.is_cancelled();
+                    }
+                }
+            }
+        }
+    }
+
+    fn open(&mut self, socket: TcpListener, listener: Arc<Listener>) {
+        let socket = match tokio::net::TcpListener::from_std(socket) {
+            Ok(socket) => socket,
+            Err(error) => {
+                // Its socket closes, so the system gives its connections to the other workers.
+                error!(address = %listener.address, %error, "a worker cannot accept connections");
+                return;
+            }
+        };
+        let close = self.stop.child_token();
+        let worker = &self.worker;
+        let handler = Handler::new(Arc::clone(worker), Arc::clone(&listener.place));
+        let task = accept(
+            socket,
+            Arc::clone(&listener),
+            Arc::clone(worker),
+            handler,
+            close.clone(),
+        );
+        let number = self.next;
+        self.next += 1;
+        let task = worker.background.spawn("accept", task);
+        self.running.push(Box::pin(async move {
+            // Whether it returned or panicked, it is over; who asked for that is looked up.
+            let _ended = task.await;
+            number
+        }));
+        let open = Open {
+            listener,
+            close,
+            closed: None,
+        };
+        self.open.insert(number, open);
+    }
+
+    fn close(&mut self, listener: &Arc<Listener>, closed: oneshot::Sender<()>) {
+        let mut closed = Some(closed);
+        for open in self.open.values_mut() {
+            if Arc::ptr_eq(&open.listener, listener) {
+                open.close.cancel();
+                open.closed = closed.take();
+            }
+        }
+    }
+
+    /// A loop has ended: its socket is closed. `false` if nobody had asked it to.
+    fn ended(&mut self, number: usize) -> bool {
+        let Some(open) = self.open.remove(&number) else {
+            return false;
+        };
+        if !open.close.is_cancelled() {
+            return false;
+        }
+        if let Some(closed) = open.closed {
+            let grace = self.worker.view.current().grace;
+            self.worker.connections.retire(open.listener.place.group(), grace);
+            // If nobody waits, the load that removed the listener was given up after it had been published.
+            let _unheard = closed.send(());
+        }
+        true
+    }
+
+    /// Ends all loops.
+    async fn join(&mut self) {
+        self.stop.cancel();
+        while self.running.next().await.is_some() {}
     }
 }
 

@@ -11,7 +11,7 @@ use super::error::{BuildError, BuildErrors};
 use super::https::{self, Https};
 use super::{logs, routes};
 use crate::failure_log::FailureGates;
-use crate::forward::view::{ServerView, View};
+use crate::forward::view::{Entry, ServerView, View};
 use crate::http::forwarded::IpSet;
 use crate::http::server::HttpSettings;
 use crate::http::sweep::ConnLimits;
@@ -36,18 +36,25 @@ pub(crate) struct Compiled {
 }
 
 /// A listener before its sockets are bound.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Planned {
     pub(crate) host: String,
     pub(crate) port: u16,
-    pub(crate) server: usize,
-    pub(crate) tls: Option<Arc<rustls::ServerConfig>>,
-    pub(crate) http: HttpSettings,
-    pub(crate) limits: ConnLimits,
+    pub(crate) entry: Entry,
+}
+
+/// What lives longer than one configuration, and what is said outside of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Surroundings {
+    pub(crate) resolvers: Arc<ResolverSet>,
+    pub(crate) certificates: Arc<Certificates>,
+    /// Whether a line of a request's head may end with a line feed alone.
+    pub(crate) bare_line_feeds: bool,
 }
 
 /// What compiling needs besides the model, and what it collects.
 pub(crate) struct Compiler<'a> {
+    pub(crate) surroundings: &'a Surroundings,
     pub(crate) resolvers: &'a ResolverSet,
     pub(crate) errors: Vec<BuildError>,
     pub(crate) warnings: Vec<String>,
@@ -59,20 +66,17 @@ pub(crate) struct Compiler<'a> {
 }
 
 /// Compiles `config`. Logs are opened and certificates loaded; no socket is bound.
-pub(crate) fn compile(
-    config: &model::Config,
-    resolvers: &ResolverSet,
-    certificates: &Certificates,
-) -> Result<Compiled, BuildErrors> {
+pub(crate) fn compile(config: &model::Config, surroundings: &Surroundings) -> Result<Compiled, BuildErrors> {
     let mut compiler = Compiler {
-        resolvers,
+        surroundings,
+        resolvers: &surroundings.resolvers,
         errors: Vec::new(),
         warnings: Vec::new(),
         clusters: Vec::new(),
         doors: 0,
         server: String::new(),
     };
-    let compiled = compiler.compile(config, certificates);
+    let compiled = compiler.compile(config);
     let Compiler {
         errors,
         warnings,
@@ -83,8 +87,9 @@ pub(crate) fn compile(
         return Err(BuildErrors(errors));
     }
     let (servers, listeners) = compiled;
+    let grace = config.apps.http.as_ref().and_then(|app| app.grace_period);
     Ok(Compiled {
-        view: View { servers, clusters },
+        view: View::new(servers, clusters, grace),
         listeners,
         warnings,
     })
@@ -102,13 +107,9 @@ impl Planned {
 // === impl Compiler ===
 
 impl Compiler<'_> {
-    fn compile(
-        &mut self,
-        config: &model::Config,
-        certificates: &Certificates,
-    ) -> (Vec<ServerView>, Vec<Planned>) {
+    fn compile(&mut self, config: &model::Config) -> (Vec<ServerView>, Vec<Planned>) {
         let Some(app) = config.apps.http.as_ref().filter(|app| !app.servers.is_empty()) else {
-            self.errors.push(BuildError::NoServer);
+            self.nothing_to_serve(config);
             return (Vec::new(), Vec::new());
         };
         self.check_admin(config);
@@ -140,14 +141,11 @@ impl Compiler<'_> {
                 let tls = https
                     .sites
                     .as_deref()
-                    .and_then(|sites| tls.of(http, || self.tls(http, sites, certificates)));
+                    .and_then(|sites| tls.of(http, || self.tls(http, sites)));
                 plans.push(Planned {
                     host: tcp.host().to_owned(),
                     port: tcp.port(),
-                    server: views.len(),
-                    tls,
-                    http,
-                    limits: limits(server),
+                    entry: self.entry(views.len(), tls, http, limits(server)),
                 });
             }
             views.push(view);
@@ -201,12 +199,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn tls(
-        &mut self,
-        http: HttpSettings,
-        sites: &[TlsSite],
-        certificates: &Certificates,
-    ) -> Option<Arc<rustls::ServerConfig>> {
+    fn tls(&mut self, http: HttpSettings, sites: &[TlsSite]) -> Option<Arc<rustls::ServerConfig>> {
         let mut alpn: Vec<&[u8]> = Vec::new();
         if http.http2 {
             alpn.push(b"h2");
@@ -214,7 +207,7 @@ impl Compiler<'_> {
         if http.http1 {
             alpn.push(b"http/1.1");
         }
-        match certificates.server_config(sites, &alpn) {
+        match self.surroundings.certificates.server_config(sites, &alpn) {
             Ok(config) => Some(config),
             Err(found) => {
                 self.errors.extend(
@@ -224,6 +217,36 @@ impl Compiler<'_> {
                 );
                 None
             }
+        }
+    }
+
+    /// As Caddy, a proxy may wait for its first configuration; but somebody must be able to give it one.
+    fn nothing_to_serve(&mut self, config: &model::Config) {
+        if config.admin.as_ref().is_some_and(|admin| admin.disabled) {
+            self.errors.push(BuildError::NoServer);
+        } else {
+            self.warnings
+                .push("the configuration has no site: nothing is served".into());
+        }
+    }
+
+    /// What the connections to the server with this index get.
+    pub(super) fn entry(
+        &self,
+        server: usize,
+        tls: Option<Arc<rustls::ServerConfig>>,
+        http: HttpSettings,
+        limits: ConnLimits,
+    ) -> Entry {
+        let http = HttpSettings {
+            bare_line_feeds: self.surroundings.bare_line_feeds,
+            ..http
+        };
+        Entry {
+            server,
+            tls,
+            http,
+            limits,
         }
     }
 
@@ -243,11 +266,11 @@ impl Compiler<'_> {
                 .map_or_else(String::new, |view| view.name.clone())
         };
         for plan in plans.iter().filter(|plan| plan.port != 0) {
-            if let Some(first) = seen.insert((&plan.host, plan.port), plan.server) {
+            if let Some(first) = seen.insert((&plan.host, plan.port), plan.entry.server) {
                 self.errors.push(BuildError::SharedAddress {
                     address: model::HostPort::new(plan.host.clone(), plan.port).to_string(),
                     first: name(first),
-                    second: name(plan.server),
+                    second: name(plan.entry.server),
                 });
             }
         }

@@ -100,6 +100,9 @@ pub enum BuildError {
         "the configuration has no site; a Caddyfile of the two lines `localhost:8080` and `respond hello` has one"
     )]
     NoServer,
+    /// A fault of this program, found by a panic.
+    #[error("the configuration cannot be compiled: a fault of Doorway itself; nothing was changed")]
+    Fault,
     /// The process cannot set up TLS at all.
     #[error("cannot set up TLS: {0}")]
     Provider(Box<dyn std::error::Error + Send + Sync>),

@@ -245,7 +245,7 @@ impl Redirects {
             let existing = plans
                 .iter()
                 .find(|plan| plan.port == ports.http && plan.host == address);
-            match existing.and_then(|plan| views.get_mut(plan.server)) {
+            match existing.and_then(|plan| views.get_mut(plan.entry.server)) {
                 Some(view) => {
                     let mut list = std::mem::take(&mut view.routes).list;
                     list.extend(routes);
@@ -259,10 +259,7 @@ impl Redirects {
             plans.push(Planned {
                 host: address,
                 port: ports.http,
-                server: views.len(),
-                tls: None,
-                http: HttpSettings::default(),
-                limits: ConnLimits::default(),
+                entry: compiler.entry(views.len(), None, HttpSettings::default(), ConnLimits::default()),
             });
             views.push(redirecting(list));
         }

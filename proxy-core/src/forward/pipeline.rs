@@ -14,7 +14,7 @@ use super::exchange::{self, Answered, Beside, Failed, Target};
 use super::interim;
 use super::outgoing;
 use super::upload::{self, Upload};
-use super::view::{ServerView, View};
+use super::view::{Place, ServerView, Serves, View};
 use super::worker::Worker;
 use crate::body::Body;
 use crate::error::{Failure, Reason};
@@ -38,7 +38,7 @@ use crate::upstream::cluster::{Cluster, Source};
 #[derive(Clone, Debug)]
 pub struct Handler {
     worker: Arc<Worker>,
-    server: usize,
+    serves: Serves,
 }
 
 /// The configuration says to close the connection without an answer (`abort`).
@@ -82,8 +82,16 @@ struct Exchange<'a> {
 // === impl Handler ===
 
 impl Handler {
-    pub(crate) fn new(worker: Arc<Worker>, server: usize) -> Self {
-        Self { worker, server }
+    /// Answers as the listener at `place` does.
+    pub(crate) fn new(worker: Arc<Worker>, place: Arc<Place>) -> Self {
+        let serves = Serves::Listener(place);
+        Self { worker, serves }
+    }
+
+    /// Answers as the server `name` does.
+    pub(crate) fn named(worker: Arc<Worker>, name: &str) -> Self {
+        let serves = Serves::Named(name.into());
+        Self { worker, serves }
     }
 
     /// Answers one request that came over `connection`.
@@ -107,8 +115,8 @@ impl Handler {
     ) -> Result<Response<Body>, Aborted> {
         let worker = &*self.worker;
         worker.counters.requests.add();
-        let view = worker.view.current();
-        let Some(server) = view.servers.get(self.server) else {
+        let view = self.serves.view(&worker.view);
+        let Some(server) = self.serves.server(&view) else {
             return Ok(reply::text(StatusCode::SERVICE_UNAVAILABLE));
         };
         let mut unanswered = Unanswered(Some(worker));
@@ -154,9 +162,9 @@ impl Service for Handler {
     fn refuse(&self, error: HeadError, connection: &Connection) -> Response<Body> {
         let worker = &*self.worker;
         worker.counters.requests.add();
-        let view = worker.view.current();
+        let view = self.serves.view(&worker.view);
         let failure = Failure::from(Reason::BadRequest(error.reason())).with_status(error.status());
-        let Some(server) = view.servers.get(self.server) else {
+        let Some(server) = self.serves.server(&view) else {
             return reply::to_response(&failure);
         };
         let mut exchange = Exchange {
@@ -334,10 +342,14 @@ impl<'a> Exchange<'a> {
             let (upstream, client) = upstream
                 .zip(onward.client_upgrade.take())
                 .ok_or(Reason::BadResponse)?;
-            let open = self.worker.connections.tunnel();
+            let group = self.connection.state().group();
+            let (state, open) = self.worker.connections.tunnel(group);
             self.worker.tasks.spawn("tunnel", async move {
                 let _open = open;
-                upgrade::tunnel(client, upstream).await;
+                tokio::select! {
+                    () = upgrade::tunnel(client, upstream) => {}
+                    () = state.closed() => {}
+                }
             });
         }
         *response.version_mut() = Version::HTTP_11;

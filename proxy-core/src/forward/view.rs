@@ -1,22 +1,57 @@
 //! What is running: immutable, loaded once for each request.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http::header::HeaderName;
+use rustls::ServerConfig;
 
 use super::access_log::AccessLogs;
 use crate::failure_log::FailureGates;
+use crate::http::connection::Group;
 use crate::http::forwarded::IpSet;
+use crate::http::server::HttpSettings;
+use crate::http::sweep::ConnLimits;
 use crate::routing::routes::Routes;
-use crate::upstream::cluster::Cluster;
+use crate::snapshot::Snapshot;
+use crate::upstream::cluster::{Cluster, Upstream};
 use crate::upstream::resolve::Name;
 
+/// How long requests in flight may take after a stop, unless `grace_period` says otherwise.
+const GRACE: Duration = Duration::from_secs(30);
+
 /// The compiled configuration.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct View {
     pub(crate) servers: Vec<ServerView>,
     pub(crate) clusters: Vec<Cluster>,
+    /// What each listener serves, by the index of its [`Place`].
+    pub(crate) entries: Vec<Option<Entry>>,
+    /// How long what is in flight may take once its listener is gone. Default 30 seconds.
+    pub(crate) grace: Duration,
+    names: Vec<Arc<Name>>,
+}
+
+/// What the connections of one listener get. Those that are open keep their TLS and their limits, and take the
+/// server with each request.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    /// The index of the server that answers.
+    pub(crate) server: usize,
+    pub(crate) tls: Option<Arc<ServerConfig>>,
+    pub(crate) http: HttpSettings,
+    pub(crate) limits: ConnLimits,
+}
+
+/// A listener's place in every view. It outlives the configuration that it was made for: what it serves is looked up
+/// in the current view with each request.
+#[derive(Debug)]
+pub(crate) struct Place {
+    index: usize,
+    group: Group,
+    /// Set when the listener is removed: its last connections go on with what was served then.
+    last: OnceLock<Arc<View>>,
 }
 
 /// One server: the sites behind a set of listeners.
@@ -35,21 +70,114 @@ pub(crate) struct ServerView {
     pub(crate) gates: FailureGates,
 }
 
+/// Which server's requests are answered. It is looked up with each request, as a reload may have moved it.
+#[derive(Clone, Debug)]
+pub(crate) enum Serves {
+    /// What a listener is for.
+    Listener(Arc<Place>),
+    /// The server of this name, for a proxy in another server.
+    Named(Arc<str>),
+}
+
 // === impl View ===
 
 impl View {
-    /// Every name whose addresses matter, each once.
-    pub(crate) fn names(&self) -> Vec<Arc<Name>> {
-        let mut names: Vec<Arc<Name>> = Vec::new();
-        for upstream in self
-            .clusters
-            .iter()
-            .flat_map(|cluster| cluster.source.upstreams())
-        {
-            if !names.iter().any(|name| Arc::ptr_eq(name, upstream.name())) {
-                names.push(Arc::clone(upstream.name()));
-            }
+    /// A view that no listener has a place in yet.
+    pub(crate) fn new(servers: Vec<ServerView>, clusters: Vec<Cluster>, grace: Option<Duration>) -> Self {
+        Self {
+            names: names(&clusters),
+            servers,
+            clusters,
+            entries: Vec::new(),
+            grace: grace.filter(|grace| !grace.is_zero()).unwrap_or(GRACE),
         }
-        names
+    }
+
+    /// Every name whose addresses matter, each once.
+    pub(crate) fn names(&self) -> &[Arc<Name>] {
+        &self.names
+    }
+
+    /// What the listener at `place` serves.
+    pub(crate) fn entry(&self, place: &Place) -> Option<&Entry> {
+        self.entries.get(place.index)?.as_ref()
+    }
+}
+
+impl Default for View {
+    fn default() -> Self {
+        Self::new(Vec::new(), Vec::new(), None)
+    }
+}
+
+fn names(clusters: &[Cluster]) -> Vec<Arc<Name>> {
+    let mut seen = HashSet::new();
+    clusters
+        .iter()
+        .flat_map(|cluster| cluster.source.upstreams())
+        .map(Upstream::name)
+        .filter(|name| seen.insert(Arc::as_ptr(name)))
+        .cloned()
+        .collect()
+}
+
+// === impl Serves ===
+
+impl Serves {
+    /// The view for one request.
+    pub(crate) fn view(&self, views: &Snapshot<View>) -> Arc<View> {
+        match self {
+            Self::Listener(place) => place.view(views),
+            Self::Named(_) => views.current(),
+        }
+    }
+
+    /// The server in it.
+    pub(crate) fn server<'v>(&self, view: &'v View) -> Option<&'v ServerView> {
+        match self {
+            Self::Listener(place) => view.servers.get(view.entry(place)?.server),
+            Self::Named(name) => view.servers.iter().find(|server| *server.name == **name),
+        }
+    }
+}
+
+// === impl Place ===
+
+impl Place {
+    /// The place at `index` of [`View::entries`], for a listener whose connections are in `group`.
+    pub(crate) fn new(index: usize, group: Group) -> Self {
+        Self {
+            index,
+            group,
+            last: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Tells the listener's connections from those of all others, earlier ones too.
+    pub(crate) fn group(&self) -> Group {
+        self.group
+    }
+
+    /// The view for one unit of work of this listener's connections.
+    pub(crate) fn view(&self, views: &Snapshot<View>) -> Arc<View> {
+        match self.last.get() {
+            Some(last) => Arc::clone(last),
+            None => views.current(),
+        }
+    }
+
+    /// Whether the listener was removed.
+    pub(crate) fn is_retired(&self) -> bool {
+        self.last.get().is_some()
+    }
+
+    /// The listener is removed; `last` is the last view that has it.
+    pub(crate) fn retire(&self, last: Arc<View>) {
+        // A listener is removed once; a second time would say the same.
+        let _already = self.last.set(last);
     }
 }

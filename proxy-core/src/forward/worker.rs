@@ -1,10 +1,12 @@
 //! What one worker thread owns: connections, pools and counters; nothing here is shared on the way of a
 //! request.
 
+use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
-use std::sync::Arc;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use tokio::task::coop;
 use tokio::time::{self, Instant, MissedTickBehavior};
@@ -69,8 +71,7 @@ impl Worker {
     pub(crate) async fn sweep(self: Arc<Self>, stop: CancellationToken) {
         let mut ticks = time::interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let names = self.view.current().names();
-        let mut seen = 0;
+        let mut seen = None;
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -80,14 +81,27 @@ impl Worker {
             self.connections.sweep();
             // It looks at every idle connection, and must not be told after some that its turn is over.
             coop::unconstrained(async { self.pool.sweep(TICK) }).await;
-            // A name may have moved more than once since the last tick, so it is the pool that knows where
-            // the names have led.
-            let changes = names.iter().map(|name| name.generation()).sum();
-            if std::mem::replace(&mut seen, changes) != changes {
-                self.pool
-                    .retire_unless(|ip| names.iter().any(|name| name.current().contains(ip)));
-            }
+            self.retire_moved(&mut seen);
         }
+    }
+
+    /// Closes idle connections to where no name of the current view leads any more. `seen` is the view of the last
+    /// time and the number of changes of its names.
+    fn retire_moved(&self, seen: &mut Option<(Weak<View>, u64)>) {
+        let view = self.view.current();
+        let changes = view.names().iter().map(|name| name.generation()).sum();
+        let as_before = seen
+            .as_ref()
+            .is_some_and(|(last, before)| *before == changes && last.as_ptr() == Arc::as_ptr(&view));
+        if as_before {
+            return;
+        }
+        // A name may have moved more than once since the last tick, so it is the pool that knows where the names
+        // have led.
+        let answers = view.names().iter().map(|name| name.current());
+        let listed: HashSet<IpAddr> = answers.flat_map(|answer| answer.addresses().to_vec()).collect();
+        self.pool.retire_unless(|ip| listed.contains(ip));
+        *seen = Some((Arc::downgrade(&view), changes));
     }
 
     /// SplitMix64: every state gives a well-mixed number, and the state only counts.

@@ -34,6 +34,7 @@ pub struct Connection {
 /// are on one thread: what is counted for each read is loaded and stored, which costs less than adding at once.
 #[derive(Debug, Default)]
 pub(crate) struct ConnState {
+    group: Group,
     read: AtomicU64,
     writes: AtomicU32,
     write_blocked: AtomicBool,
@@ -87,6 +88,10 @@ pub(crate) struct Activity {
     pub(crate) draining: bool,
 }
 
+/// Connections that came by one listener, and go with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Group(pub(crate) u64);
+
 /// A request in flight on a connection; counted until dropped.
 #[derive(Debug)]
 pub(crate) struct InFlight(Arc<ConnState>);
@@ -105,6 +110,12 @@ impl Connection {
             peer_ip,
             state: Arc::default(),
         }
+    }
+
+    /// A new connection of the group.
+    pub(crate) fn in_group(mut self, group: Group) -> Self {
+        self.state = Arc::new(ConnState::in_group(group));
+        self
     }
 
     /// The address of the direct peer; an IPv4-mapped address is given as IPv4.
@@ -130,6 +141,27 @@ impl Connection {
 // === impl ConnState ===
 
 impl ConnState {
+    pub(crate) fn in_group(group: Group) -> Self {
+        Self {
+            group,
+            ..Self::default()
+        }
+    }
+
+    /// Which connections it goes with.
+    pub(crate) fn group(&self) -> Group {
+        self.group
+    }
+
+    /// Waits until the connection is told to close at once.
+    pub(crate) async fn closed(&self) {
+        poll_fn(|cx| match self.poll_command(cx) {
+            Some(Command::Close) => Poll::Ready(()),
+            Some(Command::Drain | Command::TimeOut) | None => Poll::Pending,
+        })
+        .await;
+    }
+
     /// The connection carries many streams at once.
     pub(crate) fn set_multiplexed(&self) {
         self.multiplexed.store(true, Ordering::Relaxed);

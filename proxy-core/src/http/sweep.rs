@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http1_codec::server::Command;
 
-use super::connection::{Activity, ConnState};
+use super::connection::{Activity, ConnState, Group};
 
 /// How often the sweeper looks; every limit is kept to within this.
 pub(crate) const TICK: Duration = Duration::from_secs(1);
@@ -48,9 +48,18 @@ struct Open {
 struct Entry {
     state: Arc<ConnState>,
     limits: ConnLimits,
+    leaving: Option<Leaving>,
     watch: Watch,
     bodies: BodyWatch,
     offers: OfferWatch,
+}
+
+/// A connection that is to go: it finishes what is in flight, and is closed when its time is over.
+#[derive(Clone, Copy, Debug)]
+struct Leaving {
+    /// It was asked to drain.
+    asked: bool,
+    ticks_left: u32,
 }
 
 /// Removes a connection from [`Connections`] when dropped.
@@ -97,6 +106,7 @@ impl Default for ConnLimits {
 
 impl Connections {
     /// Watches a connection until the registration is dropped.
+    /// Looks after a connection until the result is dropped.
     pub(crate) fn register(self: &Arc<Self>, state: Arc<ConnState>, limits: ConnLimits) -> Registration {
         let mut open = self.lock();
         let id = open.next;
@@ -106,6 +116,7 @@ impl Connections {
             Entry {
                 state,
                 limits,
+                leaving: None,
                 watch: Watch::default(),
                 bodies: BodyWatch::default(),
                 offers: OfferWatch::default(),
@@ -119,10 +130,11 @@ impl Connections {
 
     /// Counts a tunnel as an open connection with a request in flight until the guard is dropped. Nothing
     /// of a tunnel has a limit.
-    pub(crate) fn tunnel(self: &Arc<Self>) -> impl Send + use<> {
-        let state = Arc::<ConnState>::default();
+    pub(crate) fn tunnel(self: &Arc<Self>, group: Group) -> (Arc<ConnState>, impl Send + use<>) {
+        let state = Arc::new(ConnState::in_group(group));
         let in_flight = state.begin();
-        (self.register(state, ConnLimits::default()), in_flight)
+        let registration = self.register(Arc::clone(&state), ConnLimits::default());
+        (state, (registration, in_flight))
     }
 
     /// Connections that are open now.
@@ -141,8 +153,17 @@ impl Connections {
 
     /// Asks every connection to finish what is in flight and close.
     pub(crate) fn drain(&self) {
-        for entry in self.lock().entries.values() {
-            entry.state.command(Command::Drain);
+        for entry in self.lock().entries.values_mut() {
+            entry.leave(u32::MAX);
+        }
+    }
+
+    /// As [`Connections::drain`], but for those of one group, which are closed after `grace`.
+    pub(crate) fn retire(&self, group: Group, grace: Duration) {
+        for entry in self.lock().entries.values_mut() {
+            if entry.state.group() == group {
+                entry.leave(ticks(grace));
+            }
         }
     }
 
@@ -153,7 +174,8 @@ impl Connections {
             let of_phase = entry.watch.tick(activity, &entry.limits);
             let of_body = entry.bodies.tick(activity, &entry.limits);
             let of_streams = entry.offers.tick(&entry.state, &entry.limits);
-            if let Some(command) = of_phase.max(of_body).max(of_streams) {
+            let of_leaving = entry.leaving.as_mut().and_then(Leaving::tick);
+            if let Some(command) = of_phase.max(of_body).max(of_streams).max(of_leaving) {
                 entry.state.command(command);
             }
         }
@@ -164,7 +186,54 @@ impl Connections {
     }
 }
 
+fn ticks(time: Duration) -> u32 {
+    u32::try_from(time.as_secs() / TICK.as_secs().max(1))
+        .unwrap_or(u32::MAX)
+        .max(1)
+}
+
+// === impl Entry ===
+
+impl Entry {
+    /// Asks the connection to go. One that has just been opened may be sending its first request: it gets until the
+    /// next tick, as closing it now would lose that.
+    fn leave(&mut self, ticks_left: u32) {
+        let activity = self.state.activity();
+        let is_fresh = activity.served == 0 && activity.in_flight == 0 && self.watch.ticks == 0;
+        if !is_fresh {
+            self.state.command(Command::Drain);
+        }
+        self.leaving = Some(Leaving {
+            asked: !is_fresh,
+            ticks_left,
+        });
+    }
+}
+
+// === impl Leaving ===
+
+impl Leaving {
+    fn tick(&mut self) -> Option<Command> {
+        let asked = std::mem::replace(&mut self.asked, true);
+        self.ticks_left = self.ticks_left.saturating_sub(1);
+        if self.ticks_left == 0 {
+            Some(Command::Close)
+        } else {
+            (!asked).then_some(Command::Drain)
+        }
+    }
+}
+
 // === impl Registration ===
+
+impl Registration {
+    /// The connection is one of the last of its listener: it goes as soon as it has been served.
+    pub(crate) fn leave(&self, grace: Duration) {
+        if let Some(entry) = self.connections.lock().entries.get_mut(&self.id) {
+            entry.leave(ticks(grace));
+        }
+    }
+}
 
 impl Drop for Registration {
     fn drop(&mut self) {

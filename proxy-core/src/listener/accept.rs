@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http1_codec::server::Command;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time;
 use tokio_rustls::TlsAcceptor;
@@ -13,7 +12,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::Listener;
+use super::bind::BACKLOG;
 use super::socket::Socket;
+use crate::forward::view::Entry;
 use crate::forward::worker::Worker;
 use crate::http::connection::Connection;
 use crate::http::server::{self, HttpSettings, Protocol, Service};
@@ -29,38 +30,75 @@ pub(crate) async fn accept(
     listener: Arc<Listener>,
     worker: Arc<Worker>,
     service: impl Service,
-    stop: CancellationToken,
+    close: CancellationToken,
 ) {
     let mut backoff = MIN_BACKOFF;
     loop {
         let accepted = tokio::select! {
             biased;
-            () = stop.cancelled() => return,
+            () = close.cancelled() => break,
             accepted = socket.accept() => accepted,
         };
         match accepted {
             Ok((stream, peer)) => {
                 backoff = MIN_BACKOFF;
-                worker.counters.connections.add();
-                let task = connection(
-                    stream,
-                    peer,
-                    Arc::clone(&listener),
-                    Arc::clone(&worker),
-                    service.clone(),
-                );
-                worker.tasks.spawn("connection", task);
+                begin(stream, peer, &listener, &worker, &service);
             }
             Err(error) if is_about_the_connection(&error) => {}
             Err(error) => {
                 if backoff == MIN_BACKOFF {
                     warn!(address = %listener.address, %error, "cannot accept connections; trying again");
                 }
-                time::sleep(backoff).await;
+                close.run_until_cancelled(time::sleep(backoff)).await;
                 backoff = (backoff * 2).min(MAX_BACKOFF);
             }
         }
     }
+    if let Err(error) = accept_waiting(socket, &listener, &worker, &service) {
+        warn!(address = %listener.address, %error, "connections that waited are lost");
+    }
+}
+
+/// Closing a socket resets the connections that wait for an accept: they are served first. No more than the queue
+/// holds, as new ones may come without end.
+fn accept_waiting(
+    socket: TcpListener,
+    listener: &Arc<Listener>,
+    worker: &Arc<Worker>,
+    service: &impl Service,
+) -> io::Result<()> {
+    // The runtime may not have heard yet of those that came last; the system knows them all.
+    let socket = socket.into_std()?;
+    for _ in 0..=BACKLOG {
+        match socket.accept() {
+            Ok((stream, peer)) => {
+                stream.set_nonblocking(true)?;
+                begin(TcpStream::from_std(stream)?, peer, listener, worker, service);
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+            Err(error) if is_about_the_connection(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn begin(
+    stream: TcpStream,
+    peer: SocketAddr,
+    listener: &Arc<Listener>,
+    worker: &Arc<Worker>,
+    service: &impl Service,
+) {
+    worker.counters.connections.add();
+    let task = connection(
+        stream,
+        peer,
+        Arc::clone(listener),
+        Arc::clone(worker),
+        service.clone(),
+    );
+    worker.tasks.spawn("connection", task);
 }
 
 async fn connection(
@@ -70,19 +108,27 @@ async fn connection(
     worker: Arc<Worker>,
     service: impl Service,
 ) {
-    let connection = Arc::new(Connection::new(peer, listener.tls.is_some()));
+    let view = listener.place.view(&worker.view);
+    let Some(Entry {
+        tls, http, limits, ..
+    }) = view.entry(&listener.place).cloned()
+    else {
+        return;
+    };
+    drop(view);
+    let group = listener.place.group();
+    let connection = Arc::new(Connection::new(peer, tls.is_some()).in_group(group));
     let state = Arc::clone(connection.state());
-    let _open = worker.connections.register(Arc::clone(&state), listener.limits);
-    if worker.tasks.stop().is_cancelled() {
-        state.command(Command::Drain);
+    let open = worker.connections.register(Arc::clone(&state), limits);
+    if worker.tasks.stop().is_cancelled() || listener.place.is_retired() {
+        open.leave(worker.view.current().grace);
     }
     let stream = Socket::new(stream, state);
-    let http = listener.http;
-    match &listener.tls {
+    match tls {
         None => server::serve(stream, None, connection, http, service).await,
         // Boxed: a plain connection carries no room for what TLS needs.
         Some(tls) => {
-            let acceptor = TlsAcceptor::from(Arc::clone(tls));
+            let acceptor = TlsAcceptor::from(tls);
             Box::pin(secured(acceptor, stream, connection, http, service)).await;
         }
     }

@@ -8,7 +8,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use crate::keepalive::keepalive;
 
 /// Connections that may wait for an accept, per socket.
-const BACKLOG: i32 = 4096;
+pub(super) const BACKLOG: i32 = 4096;
 
 /// Sockets for one address.
 #[derive(Debug)]
@@ -17,32 +17,38 @@ pub(crate) struct Bound {
     pub(crate) sockets: Vec<TcpListener>,
 }
 
-/// Finds out whether `host:port` is free. Workers share their ports, which would let another process share
+/// Finds out whether `address` is free. Workers share their ports, which would let another process share
 /// them as well; a socket that does not share tells. Ask for all addresses before any is bound, as one of
 /// them may be part of another.
 ///
 /// # Errors
 ///
 /// If any other socket listens there, or the address is not one of this machine.
-pub(crate) fn check_free(host: &str, port: u16) -> io::Result<()> {
-    addresses(host, port)?
-        .into_iter()
-        .try_for_each(|address| socket(address, false).map(drop))
+pub(crate) fn check_free(address: SocketAddr) -> io::Result<()> {
+    socket(address, false).map(drop)
 }
 
-/// Binds `host:port` once for each of `workers`. An empty host stands for all addresses, IPv6 and IPv4.
+/// Binds `address` once for each of `workers`.
 ///
 /// # Errors
 ///
 /// If a socket that does not share its port listens there, or the address is not one of this machine.
-pub(crate) fn bind(host: &str, port: u16, workers: usize) -> io::Result<Vec<Bound>> {
-    addresses(host, port)?
-        .into_iter()
-        .map(|address| bind_one(address, workers))
-        .collect()
+pub(crate) fn bind(address: SocketAddr, workers: usize) -> io::Result<Bound> {
+    let first = socket(address, true)?;
+    let address = first.local_addr()?;
+    let mut sockets = vec![first];
+    while sockets.len() < workers.max(1) {
+        sockets.push(socket(address, true)?);
+    }
+    Ok(Bound { address, sockets })
 }
 
-fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+/// The addresses of `host`. An empty one stands for all, IPv6 and IPv4.
+///
+/// # Errors
+///
+/// If the host has no address.
+pub(crate) fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     if host.is_empty() {
         let any = if has_ipv6() {
             IpAddr::V6(Ipv6Addr::UNSPECIFIED)
@@ -54,16 +60,6 @@ fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     let mut found: Vec<SocketAddr> = (host, port).to_socket_addrs()?.collect();
     found.dedup();
     Ok(found)
-}
-
-fn bind_one(address: SocketAddr, workers: usize) -> io::Result<Bound> {
-    let first = socket(address, true)?;
-    let address = first.local_addr()?;
-    let mut sockets = vec![first];
-    while sockets.len() < workers.max(1) {
-        sockets.push(socket(address, true)?);
-    }
-    Ok(Bound { address, sockets })
 }
 
 fn socket(address: SocketAddr, shared: bool) -> io::Result<TcpListener> {
@@ -93,9 +89,14 @@ fn has_ipv6() -> bool {
 mod tests {
     use super::*;
 
+    fn bind(host: &str, port: u16, workers: usize) -> Bound {
+        let address = addresses(host, port).unwrap().remove(0);
+        super::bind(address, workers).unwrap()
+    }
+
     #[test]
     fn accepted_connections_notice_a_peer_that_vanished() {
-        let bound = bind("127.0.0.1", 0, 1).unwrap().pop().unwrap();
+        let bound = bind("127.0.0.1", 0, 1);
         let _client = std::net::TcpStream::connect(bound.address).unwrap();
         let listener = bound.sockets.first().unwrap();
         listener.set_nonblocking(false).unwrap();
@@ -105,33 +106,33 @@ mod tests {
 
     #[test]
     fn all_workers_share_one_port() {
-        let bound = bind("127.0.0.1", 0, 3).unwrap();
-        let ports: Vec<u16> = bound[0]
+        let bound = bind("127.0.0.1", 0, 3);
+        let ports: Vec<u16> = bound
             .sockets
             .iter()
             .map(|s| s.local_addr().unwrap().port())
             .collect();
-        assert_eq!(ports, [bound[0].address.port(); 3]);
+        assert_eq!(ports, [bound.address.port(); 3]);
     }
 
     #[test]
     fn a_taken_port_is_an_error_though_workers_share_theirs() {
-        let first = bind("127.0.0.1", 0, 2).unwrap();
-        let error = check_free("127.0.0.1", first[0].address.port()).unwrap_err();
+        let first = bind("127.0.0.1", 0, 2);
+        let error = check_free(first.address).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
     }
 
     #[test]
     fn one_address_and_all_of_them_can_be_bound_side_by_side() {
-        let all = bind("", 0, 2).unwrap();
-        assert!(bind("127.0.0.1", all[0].address.port(), 2).is_ok());
+        let all = bind("", 0, 2);
+        bind("127.0.0.1", all.address.port(), 2);
     }
 
     #[test]
     fn no_host_is_every_address() {
-        let bound = bind("", 0, 1).unwrap();
-        assert!(bound[0].address.ip().is_unspecified());
-        let port = bound[0].address.port();
+        let bound = bind("", 0, 1);
+        assert!(bound.address.ip().is_unspecified());
+        let port = bound.address.port();
         assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
     }
 }

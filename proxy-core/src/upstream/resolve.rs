@@ -3,7 +3,7 @@
 //! A [`ResolverSet`] holds one [`Name`] for each host in use. Its [`run`](ResolverSet::run) looks each up again when the
 //! record's TTL is over and publishes the [`Answer`]; a request only reads the current one. A failed look-up keeps the
 //! last good addresses. Nobody has to be told of a change: whoever holds something for an address compares
-//! [`Answer::generation`] and asks [`Answer::contains`].
+//! [`Answer::generation`].
 
 mod answer;
 mod dns;

@@ -22,7 +22,12 @@ const STOREYS: [(&str, &[&str]); 11] = [
         "config",
         &["http", "routing", "upstream", "tls", "forward", "metrics"],
     ),
-    ("control", &["config", "routing", "upstream", "metrics"]),
+    (
+        "control",
+        &[
+            "config", "http", "routing", "upstream", "forward", "listener", "metrics",
+        ],
+    ),
     ("admin", &["control", "metrics"]),
     (
         "proxy",

@@ -106,11 +106,6 @@ impl Answer {
         &self.addresses
     }
 
-    /// Whether `address` is among the addresses. IPv4-mapped addresses must have been unmapped.
-    pub(crate) fn contains(&self, address: &IpAddr) -> bool {
-        self.addresses.binary_search(address).is_ok()
-    }
-
     /// Grows by one whenever the addresses change, and only then. 0 until there are some.
     pub(crate) fn generation(&self) -> u64 {
         self.generation

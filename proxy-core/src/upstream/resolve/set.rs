@@ -76,8 +76,8 @@ impl ResolverSet {
     /// The name for `host`, looked up at these name servers; without any, as the system does it: its hosts file, its
     /// name servers, its search domains. A name with a trailing dot is never tried in a search domain.
     ///
-    /// An address, also in brackets, needs no look-up and is known at once. The first look-up of a new name starts as
-    /// soon as [`run`](Self::run) gets to it. The name is kept up to date as long as the result lives.
+    /// An address, also in brackets, needs no look-up and is known at once. The first look-up of a new name starts after
+    /// [`begin`](Self::begin), as soon as [`run`](Self::run) gets to it. The name is kept up to date as long as the result lives.
     pub(crate) fn watch(&self, host: &str, servers: &[SocketAddr]) -> Arc<Name> {
         if let Some(address) = literal(host) {
             return Arc::new(Name::literal(host, address));
@@ -95,8 +95,13 @@ impl ResolverSet {
             name: Arc::clone(&name),
             dns,
         });
-        self.added.notify_one();
         name
+    }
+
+    /// Starts to look up the names that were added and are still in use, so that a configuration that was refused asks
+    /// for none.
+    pub(crate) fn begin(&self) {
+        self.added.notify_one();
     }
 
     /// Keeps all names up to date, those watched later too, until `stop` is cancelled. Run it once; it may run on any

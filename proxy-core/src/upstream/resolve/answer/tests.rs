@@ -104,5 +104,5 @@ fn the_generation_counts_changes_of_the_addresses_and_nothing_else() {
 
     let generations = [&failed, &first, &stale, &moved].map(Answer::generation);
     assert_eq!(generations, [0, 1, 1, 2]);
-    assert!(moved.contains(&ip("192.0.2.2")) && !moved.contains(&ip("192.0.2.1")));
+    assert!(moved.addresses().contains(&ip("192.0.2.2")) && !moved.addresses().contains(&ip("192.0.2.1")));
 }

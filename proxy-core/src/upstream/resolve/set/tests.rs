@@ -90,6 +90,13 @@ impl Fixture {
         }
     }
 
+    /// A name of a configuration that runs.
+    fn watch(&self, host: &str, servers: &[SocketAddr]) -> Arc<Name> {
+        let name = self.set.watch(host, servers);
+        self.set.begin();
+        name
+    }
+
     async fn until(&self, seconds: f64) {
         time::sleep_until(self.start + Duration::from_secs_f64(seconds)).await;
     }
@@ -192,7 +199,7 @@ async fn a_name_has_no_answer_until_its_first_look_up_ended() {
     let f = Fixture::new();
     f.script
         .on("app", [Reply::Slow(Duration::from_secs(2), "192.0.2.1")]);
-    let name = f.set.watch("app", &[]);
+    let name = f.watch("app", &[]);
 
     assert_eq!(name.current().state(), &State::Never);
     let answer = name.ready().await;
@@ -208,7 +215,7 @@ async fn a_first_look_up_that_fails_makes_the_name_ready_too() {
     let f = Fixture::new();
     f.script.on("gone", [Reply::Failed(LookupError::NoSuchName)]);
 
-    let answer = f.set.watch("gone", &[]).ready().await;
+    let answer = f.watch("gone", &[]).ready().await;
 
     assert_addresses(&answer, &[]);
     assert_eq!(
@@ -222,7 +229,7 @@ async fn a_silent_look_up_ends_at_the_time_out_and_holds_nobody_back() {
     let f = Fixture::new();
     f.script.on("silent", [Reply::Silence]);
     f.script.on("good", [Reply::Found(&["192.0.2.1"], 30)]);
-    let (silent, good) = (f.set.watch("silent", &[]), f.set.watch("good", &[]));
+    let (silent, good) = (f.watch("silent", &[]), f.watch("good", &[]));
 
     assert_addresses(&*good.ready().await, &["192.0.2.1"]);
     assert_eq!(f.start.elapsed(), Duration::ZERO);
@@ -238,7 +245,7 @@ async fn names_are_refreshed_by_their_ttl_between_floor_and_ceiling() {
     for (host, ttl) in [("short", 0), ("middle", 7), ("long", 86_400)] {
         f.script.on(host, [Reply::Found(&["192.0.2.1"], ttl)]);
     }
-    let _names = ["short", "middle", "long"].map(|host| f.set.watch(host, &[]));
+    let _names = ["short", "middle", "long"].map(|host| f.watch(host, &[]));
 
     f.until(60.5).await;
 
@@ -253,7 +260,7 @@ async fn floor_and_ceiling_can_be_set() {
     let f = Fixture::with_settings(ResolveSettings::default().with_floor(floor).with_ceiling(ceiling));
     f.script.on("short", [Reply::Found(&["192.0.2.1"], 0)]);
     f.script.on("long", [Reply::Found(&["192.0.2.1"], 86_400)]);
-    let _names = ["short", "long"].map(|host| f.set.watch(host, &[]));
+    let _names = ["short", "long"].map(|host| f.watch(host, &[]));
 
     f.until(20.5).await;
 
@@ -272,7 +279,7 @@ async fn another_order_is_no_change_and_other_addresses_are_one() {
     ];
     f.script
         .on("app", answers.map(|addresses| Reply::Found(addresses, 10)));
-    let name = f.set.watch("app", &[]);
+    let name = f.watch("app", &[]);
     let first = name.ready().await;
     assert_addresses(&first, &["192.0.2.1", "192.0.2.2", "2001:db8::1"]);
 
@@ -282,7 +289,7 @@ async fn another_order_is_no_change_and_other_addresses_are_one() {
     f.until(25.0).await;
     let second = name.current();
     assert_eq!(second.generation(), 2);
-    assert!(first.contains(&ip("192.0.2.2")) && !second.contains(&ip("192.0.2.2")));
+    assert!(first.addresses().contains(&ip("192.0.2.2")) && !second.addresses().contains(&ip("192.0.2.2")));
 
     f.until(35.0).await;
     assert!(Arc::ptr_eq(&second, &name.current()));
@@ -301,7 +308,7 @@ async fn every_kind_of_failure_keeps_the_last_good_addresses() {
         let good = Reply::Found(&["192.0.2.1"], 10);
         f.script
             .on("app", [good.clone(), Reply::Failed(error.clone()), good]);
-        let name = f.set.watch("app", &[]);
+        let name = f.watch("app", &[]);
 
         f.until(10.5).await;
         assert_addresses(&name.current(), &["192.0.2.1"]);
@@ -326,7 +333,7 @@ async fn a_failure_and_its_end_are_logged_once_each() {
     );
     let replies = [&bad, &bad, &good, &good, &bad, &bad, &bad, &good, &good];
     f.script.on("app", replies.map(Reply::clone));
-    let _name = f.set.watch("app", &[]);
+    let _name = f.watch("app", &[]);
 
     f.until(100.0).await;
 
@@ -348,7 +355,7 @@ async fn a_failure_and_its_end_are_logged_once_each() {
 async fn failed_look_ups_are_repeated_ever_more_rarely() {
     let f = Fixture::new();
     f.script.on("gone", [Reply::Failed(LookupError::NoSuchName)]);
-    let _name = f.set.watch("gone", &[]);
+    let _name = f.watch("gone", &[]);
 
     f.until(200.0).await;
 
@@ -374,7 +381,7 @@ async fn a_success_ends_the_waiting_of_failures() {
     );
     f.script
         .on("app", [bad.clone(), bad.clone(), bad.clone(), good, bad]);
-    let name = f.set.watch("app", &[]);
+    let name = f.watch("app", &[]);
 
     f.until(30.0).await;
 
@@ -393,7 +400,7 @@ async fn a_hint_brings_the_next_look_up_forward_but_not_below_the_floor() {
         "app",
         [Reply::Found(&["192.0.2.1"], 30), Reply::Found(&["192.0.2.2"], 30)],
     );
-    let name = f.set.watch("app", &[]);
+    let name = f.watch("app", &[]);
 
     f.until(0.2).await;
     for _ in 0..100 {
@@ -418,7 +425,7 @@ async fn one_host_is_one_name_whatever_its_case() {
     let f = Fixture::new();
     f.script.on("app", [Reply::Found(&["192.0.2.1"], 30)]);
 
-    let names = ["app", "APP", "App"].map(|host| f.set.watch(host, &[]));
+    let names = ["app", "APP", "App"].map(|host| f.watch(host, &[]));
     f.until(1.0).await;
 
     assert!(names.iter().all(|name| Arc::ptr_eq(name, &names[0])));
@@ -432,7 +439,7 @@ async fn the_same_host_at_other_name_servers_is_another_name() {
     f.script.on("app", [Reply::Found(&["192.0.2.1"], 30)]);
     let server: SocketAddr = "192.0.2.53:53".parse().unwrap();
 
-    let (a, b) = (f.set.watch("app", &[]), f.set.watch("app", &[server]));
+    let (a, b) = (f.watch("app", &[]), f.watch("app", &[server]));
     f.until(1.0).await;
 
     assert!(!Arc::ptr_eq(&a, &b));
@@ -445,7 +452,7 @@ async fn names_that_are_watched_later_are_looked_up_at_once() {
     f.script.on("late", [Reply::Found(&["192.0.2.1"], 30)]);
 
     f.until(100.0).await;
-    let name = f.set.watch("late", &[]);
+    let name = f.watch("late", &[]);
     f.until(100.1).await;
 
     assert_eq!(f.asked("late"), [100]);
@@ -456,18 +463,33 @@ async fn names_that_are_watched_later_are_looked_up_at_once() {
 async fn a_name_without_users_is_no_longer_looked_up() {
     let f = Fixture::new();
     f.script.on("app", [Reply::Found(&["192.0.2.1"], 10)]);
-    let name = f.set.watch("app", &[]);
+    let name = f.watch("app", &[]);
     f.until(15.0).await;
     drop(name);
     f.until(1000.0).await;
     assert_eq!(f.asked("app"), [0, 10]);
     assert_eq!(f.set.watched().names.len(), 0);
 
-    let again = f.set.watch("app", &[]);
+    let again = f.watch("app", &[]);
     f.until(1001.0).await;
 
     assert_eq!(f.asked("app"), [0, 10, 1000]);
     assert_addresses(&again.current(), &["192.0.2.1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn names_of_a_refused_configuration_are_never_looked_up() {
+    let f = Fixture::new();
+    f.script.on("other", [Reply::Found(&["192.0.2.1"], 10)]);
+    let refused = f.set.watch("refused", &[]);
+    f.until(5.0).await;
+    drop(refused);
+    let _other = f.watch("other", &[]);
+    f.until(6.0).await;
+
+    assert_eq!(f.asked("refused"), [0; 0]);
+    assert_eq!(f.asked("other"), [5]);
+    assert_eq!(f.set.watched().names.len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -480,7 +502,7 @@ async fn addresses_need_no_look_up() {
         ("::ffff:192.0.2.1", "192.0.2.1"),
         ("[::ffff:192.0.2.1]", "192.0.2.1"),
     ] {
-        let name = f.set.watch(host, &[]);
+        let name = f.watch(host, &[]);
         assert_addresses(&name.current(), &[address]);
         assert_eq!(name.ready().await.state(), &State::Fresh);
         name.hint_failed();
@@ -496,7 +518,7 @@ async fn a_thousand_names_share_the_task_and_each_is_asked_once_per_ttl() {
         f.script
             .on(host, [Reply::Slow(Duration::from_secs(1), "192.0.2.1")]);
     }
-    let names: Vec<_> = hosts.iter().map(|host| f.set.watch(host, &[])).collect();
+    let names: Vec<_> = hosts.iter().map(|host| f.watch(host, &[])).collect();
 
     f.until(32.5).await;
 
@@ -509,7 +531,7 @@ async fn a_thousand_names_share_the_task_and_each_is_asked_once_per_ttl() {
 async fn stopping_ends_the_task_even_during_look_ups() {
     let mut f = Fixture::new();
     f.script.on("silent", [Reply::Silence]);
-    let _name = f.set.watch("silent", &[]);
+    let _name = f.watch("silent", &[]);
     f.until(1.0).await;
 
     f.stop.cancel();

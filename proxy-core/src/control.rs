@@ -1,0 +1,65 @@
+//! What is running, and how it is replaced while it runs.
+//!
+//! The reconciler is the only writer of the view and of the set of listeners. What it decides about listeners is in
+//! `change`, which is pure.
+
+mod change;
+mod listeners;
+mod reconciler;
+
+use std::sync::Arc;
+
+use caddy_config::Config;
+
+use crate::config::BuildErrors;
+
+pub(crate) use reconciler::Reconciler;
+
+/// Replaces the configuration of a running proxy, and tells what it is. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Control(pub(crate) Arc<Reconciler>);
+
+/// What a load has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Applied {
+    /// The number of the configuration: 1 is the one that the proxy was built with.
+    pub revision: u64,
+    /// What works but should be looked at.
+    pub warnings: Vec<String>,
+    /// Addresses that are listened on since.
+    pub added: Vec<String>,
+    /// Addresses that are not listened on any more. Their connections end within the grace period.
+    pub removed: Vec<String>,
+    /// How many listeners were not touched. New connections to them get what the new configuration says of TLS and of
+    /// limits; all get its routes.
+    pub kept: usize,
+    /// Whether anything that requests can notice is different.
+    pub routes_changed: bool,
+}
+
+// === impl Control ===
+
+impl Control {
+    /// Replaces the configuration, or changes nothing.
+    ///
+    /// Loads come one after the other. Once begun, a load is finished even if its future is dropped. When it returns,
+    /// new sockets are open and removed ones are closed; connections of removed listeners may still be ending.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with `config`, all at once; then the old one serves on as if nothing had happened.
+    pub async fn load(&self, config: Config) -> Result<Applied, BuildErrors> {
+        Arc::clone(&self.0).load(config).await
+    }
+
+    /// The configuration that is running.
+    pub fn current(&self) -> Arc<Config> {
+        self.0.current()
+    }
+
+    /// Stops the proxy as the token of [`Proxy::run`](crate::Proxy::run) does.
+    pub fn stop(&self) {
+        self.0.stop();
+    }
+}

@@ -1,0 +1,249 @@
+//! The set of listeners: which ones a configuration wants, and how the open ones become those.
+
+use std::collections::{BTreeSet, HashMap};
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use super::change::{Changes, changes};
+use crate::config::compile::Planned;
+use crate::config::{BuildError, BuildErrors};
+use crate::forward::view::{Entry, Place, ServerView};
+use crate::http::connection::Group;
+use crate::listener::{Listener, bind};
+
+/// The listeners that are open.
+#[derive(Debug, Default)]
+pub(super) struct Listeners {
+    open: Vec<Open>,
+    /// Groups given to listeners so far.
+    groups: u64,
+}
+
+/// What a listener is known by, from one configuration to the next.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    At(SocketAddr),
+    /// Any port: known by its server, and by how many such it has before this one.
+    AnyPort(IpAddr, String, usize),
+}
+
+#[derive(Clone, Debug)]
+struct Open {
+    key: Key,
+    listener: Arc<Listener>,
+}
+
+/// A listener that a configuration wants.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    key: Key,
+    address: SocketAddr,
+    plan: Planned,
+}
+
+/// The next set of listeners: its sockets are bound, but nothing is accepted on the new ones.
+#[derive(Debug)]
+pub(super) struct Next {
+    open: Vec<Open>,
+    groups: u64,
+    /// What each place serves.
+    pub(super) entries: Vec<Option<Entry>>,
+    /// New listeners, each with one socket for each thread.
+    pub(super) added: Vec<(Arc<Listener>, Vec<TcpListener>)>,
+    pub(super) removed: Vec<Arc<Listener>>,
+    pub(super) kept: usize,
+}
+
+// === impl Listeners ===
+
+impl Listeners {
+    /// The real addresses, those of port 0 with the port that the system chose.
+    pub(super) fn addresses(&self) -> Vec<SocketAddr> {
+        self.open.iter().map(|open| open.listener.address).collect()
+    }
+
+    /// Binds what is new in `wanted`, for this many threads. Nothing of this set changes.
+    ///
+    /// # Errors
+    ///
+    /// Every address that cannot be bound; then nothing stays bound.
+    pub(super) fn next(&self, wanted: Vec<Wanted>, threads: usize) -> Result<Next, BuildErrors> {
+        let old: Vec<&Key> = self.open.iter().map(|open| &open.key).collect();
+        let new: Vec<&Key> = wanted.iter().map(|wanted| &wanted.key).collect();
+        let Changes { kept, added, removed } = changes(&old, &new);
+        let mut sockets = self.bind(&wanted, &added, threads)?;
+        let kept: HashMap<usize, &Open> = kept
+            .into_iter()
+            .filter_map(|(before, after)| Some((after, self.open.get(before)?)))
+            .collect();
+        let mut places = Places::new(kept.values().map(|open| open.listener.place.index()), self.groups);
+        let mut next = Next {
+            open: Vec::new(),
+            groups: 0,
+            entries: Vec::new(),
+            added: Vec::new(),
+            removed: removed
+                .into_iter()
+                .filter_map(|index| Some(Arc::clone(&self.open.get(index)?.listener)))
+                .collect(),
+            kept: kept.len(),
+        };
+        for (index, Wanted { key, plan, .. }) in wanted.into_iter().enumerate() {
+            let listener = match (kept.get(&index), sockets.remove(&index)) {
+                (Some(open), _) => Arc::clone(&open.listener),
+                (None, Some(bound)) => {
+                    let listener = Arc::new(Listener {
+                        address: bound.address,
+                        place: Arc::new(places.next()),
+                    });
+                    next.added.push((Arc::clone(&listener), bound.sockets));
+                    listener
+                }
+                (None, None) => continue,
+            };
+            let place = listener.place.index();
+            if next.entries.len() <= place {
+                next.entries.resize(place + 1, None);
+            }
+            if let Some(entry) = next.entries.get_mut(place) {
+                *entry = Some(plan.entry);
+            }
+            next.open.push(Open { key, listener });
+        }
+        next.groups = places.groups;
+        Ok(next)
+    }
+
+    /// Makes `next` the set of open listeners.
+    pub(super) fn become_next(&mut self, next: &mut Next) {
+        self.open = std::mem::take(&mut next.open);
+        self.groups = next.groups;
+    }
+
+    /// The sockets of those of `wanted` that are new, by their index.
+    fn bind(
+        &self,
+        wanted: &[Wanted],
+        added: &[usize],
+        threads: usize,
+    ) -> Result<HashMap<usize, bind::Bound>, BuildErrors> {
+        let added: Vec<(usize, &Wanted)> = added
+            .iter()
+            .filter_map(|index| Some((*index, wanted.get(*index)?)))
+            .collect();
+        let taken = added.iter().filter_map(|(_, wanted)| {
+            if self.share_port(wanted.address) {
+                return None;
+            }
+            let source = bind::check_free(wanted.address).err()?;
+            Some(wanted.plan.cannot_bind(source))
+        });
+        let mut errors: Vec<BuildError> = taken.collect();
+        let mut bound = HashMap::new();
+        if errors.is_empty() {
+            for (index, wanted) in added {
+                match bind::bind(wanted.address, threads) {
+                    Ok(sockets) => drop(bound.insert(index, sockets)),
+                    Err(source) => errors.push(wanted.plan.cannot_bind(source)),
+                }
+            }
+        }
+        if errors.is_empty() {
+            Ok(bound)
+        } else {
+            Err(BuildErrors(errors))
+        }
+    }
+
+    /// Whether an open listener has a part of `address`, or all of it and more: then it is ours, and no other
+    /// process can have it that does not share it.
+    fn share_port(&self, address: SocketAddr) -> bool {
+        self.open.iter().any(|open| {
+            let other = open.listener.address;
+            let overlap =
+                other.ip() == address.ip() || other.ip().is_unspecified() || address.ip().is_unspecified();
+            other.port() == address.port() && overlap
+        })
+    }
+}
+
+// === wanted ===
+
+/// What `planned` comes to once host names are resolved. An address that a server has twice counts once.
+///
+/// # Errors
+///
+/// Hosts that are no addresses of this machine, and addresses that two of `servers` want.
+pub(super) fn wanted(planned: Vec<Planned>, servers: &[ServerView]) -> Result<Vec<Wanted>, BuildErrors> {
+    let mut wanted: Vec<Wanted> = Vec::new();
+    let mut seen: HashMap<Key, usize> = HashMap::new();
+    let mut errors = Vec::new();
+    let name = |server: usize| servers.get(server).map_or("", |server| server.name.as_str());
+    for plan in planned {
+        let addresses = match bind::addresses(&plan.host, plan.port) {
+            Ok(addresses) => addresses,
+            Err(source) => {
+                errors.push(plan.cannot_bind(source));
+                continue;
+            }
+        };
+        let server = plan.entry.server;
+        for address in addresses {
+            let key = key(address, name(server), &wanted);
+            match seen.insert(key.clone(), server) {
+                None => wanted.push(Wanted {
+                    key,
+                    address,
+                    plan: plan.clone(),
+                }),
+                Some(first) if first == server => {}
+                Some(first) => errors.push(BuildError::SharedAddress {
+                    address: address.to_string(),
+                    first: name(first).to_owned(),
+                    second: name(server).to_owned(),
+                }),
+            }
+        }
+    }
+    if errors.is_empty() {
+        Ok(wanted)
+    } else {
+        Err(BuildErrors(errors))
+    }
+}
+
+fn key(address: SocketAddr, server: &str, before: &[Wanted]) -> Key {
+    if address.port() != 0 {
+        return Key::At(address);
+    }
+    let same = |wanted: &&Wanted| matches!(&wanted.key, Key::AnyPort(ip, name, _) if *ip == address.ip() && name == server);
+    Key::AnyPort(
+        address.ip(),
+        server.to_owned(),
+        before.iter().filter(same).count(),
+    )
+}
+
+// === places ===
+
+/// Gives places to new listeners: free indices, so that views stay short, and groups that nobody had before.
+struct Places {
+    used: BTreeSet<usize>,
+    groups: u64,
+}
+
+impl Places {
+    fn new(used: impl Iterator<Item = usize>, groups: u64) -> Self {
+        Self {
+            used: used.collect(),
+            groups,
+        }
+    }
+
+    fn next(&mut self) -> Place {
+        let free = (0..).find(|index| !self.used.contains(index)).unwrap_or_default();
+        self.used.insert(free);
+        self.groups += 1;
+        Place::new(free, Group(self.groups))
+    }
+}

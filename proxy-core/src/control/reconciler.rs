@@ -1,0 +1,212 @@
+//! The one writer of what is running.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use caddy_config::Config;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::{Mutex, oneshot};
+use tokio::task;
+use tokio_util::sync::CancellationToken;
+
+use super::Applied;
+use super::listeners::{self, Listeners, Next};
+use crate::config::compile::{self, Compiled, Surroundings};
+use crate::config::{BuildError, BuildErrors};
+use crate::forward::view::View;
+use crate::listener::Listener;
+use crate::snapshot::Snapshot;
+use crate::thread::Command;
+
+/// Compiles configurations and makes them run.
+#[derive(Debug)]
+pub(crate) struct Reconciler {
+    surroundings: Surroundings,
+    views: Arc<Snapshot<View>>,
+    running: Snapshot<Running>,
+    state: Arc<Mutex<State>>,
+    started: AtomicBool,
+    stop: CancellationToken,
+}
+
+/// What others may ask for at any time.
+#[derive(Debug, Default)]
+struct Running {
+    config: Arc<Config>,
+    addresses: Vec<SocketAddr>,
+}
+
+/// What only a load may touch.
+#[derive(Debug)]
+struct State {
+    revision: u64,
+    listeners: Listeners,
+    threads: Vec<UnboundedSender<Command>>,
+    /// Sockets of removed listeners that threads were told to close.
+    closing: Vec<oneshot::Receiver<()>>,
+}
+
+// === impl Reconciler ===
+
+impl Reconciler {
+    /// Nothing is running yet, and without `threads` nothing will ever be listened on.
+    pub(crate) fn new(
+        surroundings: Surroundings,
+        views: Arc<Snapshot<View>>,
+        threads: Vec<UnboundedSender<Command>>,
+    ) -> Self {
+        Self {
+            surroundings,
+            views,
+            running: Snapshot::new(Running::default()),
+            state: Arc::new(Mutex::new(State {
+                revision: 0,
+                listeners: Listeners::default(),
+                threads,
+                closing: Vec::new(),
+            })),
+            started: AtomicBool::new(false),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    /// The first load, before anybody else can ask for one.
+    pub(crate) fn begin(&self, config: &Config) -> Result<Applied, BuildErrors> {
+        match self.state.try_lock() {
+            Ok(mut state) => self.apply(&mut state, config.clone()),
+            Err(_) => Err(BuildErrors(vec![BuildError::Fault])),
+        }
+    }
+
+    /// See [`Control::load`](super::Control::load).
+    pub(crate) async fn load(self: Arc<Self>, config: Config) -> Result<Applied, BuildErrors> {
+        let mut state = Arc::clone(&self.state).lock_owned().await;
+        // An earlier load may have been given up while it waited.
+        self.until_closed(&mut state).await;
+        let this = Arc::clone(&self);
+        // On a thread that may wait for disks and names, and never given up halfway.
+        let work = task::spawn_blocking(move || {
+            let result = this.apply(&mut state, config);
+            (state, result)
+        });
+        match work.await {
+            Ok((mut state, result)) => {
+                self.until_closed(&mut state).await;
+                result
+            }
+            Err(_) => Err(BuildErrors(vec![BuildError::Fault])),
+        }
+    }
+
+    /// See [`Control::current`](super::Control::current).
+    pub(crate) fn current(&self) -> Arc<Config> {
+        Arc::clone(&self.running.current().config)
+    }
+
+    /// The addresses that are listened on.
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
+        self.running.current().addresses.clone()
+    }
+
+    /// See [`Control::stop`](super::Control::stop).
+    pub(crate) fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Waits for [`Reconciler::stop`].
+    pub(crate) async fn stopped(&self) {
+        self.stop.cancelled().await;
+    }
+
+    /// The threads now do what they are told.
+    pub(crate) fn threads_start(&self) {
+        self.started.store(true, Ordering::Release);
+    }
+
+    async fn until_closed(&self, state: &mut State) {
+        if !self.started.load(Ordering::Acquire) {
+            return;
+        }
+        for closed in state.closing.drain(..) {
+            // A thread that has ended holds no socket.
+            let _ended = closed.await;
+        }
+    }
+
+    /// Makes `config` run, or changes nothing.
+    fn apply(&self, state: &mut State, config: Config) -> Result<Applied, BuildErrors> {
+        let prepared = self.prepare(state, &config);
+        // Names are looked up once it is known that they are wanted.
+        let (mut view, mut next, warnings) = match prepared {
+            Ok(prepared) => prepared,
+            Err(errors) => {
+                self.surroundings.resolvers.begin();
+                return Err(errors);
+            }
+        };
+        // From here on nothing can fail.
+        view.entries = std::mem::take(&mut next.entries);
+        let last = self.views.current();
+        for listener in &next.removed {
+            listener.place.retire(Arc::clone(&last));
+        }
+        let routes_changed = self.running.current().config.apps != config.apps;
+        state.listeners.become_next(&mut next);
+        self.views.publish(view);
+        self.surroundings.resolvers.begin();
+        self.running.publish(Running {
+            config: Arc::new(config),
+            addresses: state.listeners.addresses(),
+        });
+        state.revision += 1;
+        let name = |listener: &Arc<Listener>| listener.address.to_string();
+        let applied = Applied {
+            revision: state.revision,
+            warnings,
+            added: next.added.iter().map(|(listener, _)| name(listener)).collect(),
+            removed: next.removed.iter().map(name).collect(),
+            kept: next.kept,
+            routes_changed,
+        };
+        state.tell(next);
+        Ok(applied)
+    }
+
+    /// Everything that can fail.
+    fn prepare(&self, state: &State, config: &Config) -> Result<(View, Next, Vec<String>), BuildErrors> {
+        let Compiled {
+            view,
+            listeners,
+            warnings,
+        } = compile::compile(config, &self.surroundings)?;
+        let planned = if state.threads.is_empty() {
+            Vec::new()
+        } else {
+            listeners
+        };
+        let wanted = listeners::wanted(planned, &view.servers)?;
+        let next = state.listeners.next(wanted, state.threads.len())?;
+        Ok((view, next, warnings))
+    }
+}
+
+// === impl State ===
+
+impl State {
+    /// Tells each thread what to open and to close. One that has ended needs nothing.
+    fn tell(&mut self, next: Next) {
+        for (listener, sockets) in next.added {
+            for (thread, socket) in self.threads.iter().zip(sockets) {
+                let _ended = thread.send(Command::Open(socket, Arc::clone(&listener)));
+            }
+        }
+        for listener in next.removed {
+            for thread in &self.threads {
+                let (closed, waiting) = oneshot::channel();
+                let _ended = thread.send(Command::Close(Arc::clone(&listener), closed));
+                self.closing.push(waiting);
+            }
+        }
+    }
+}
