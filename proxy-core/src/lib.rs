@@ -2,6 +2,7 @@
 //!
 #![doc = include_str!("../README.md")]
 
+mod admin;
 mod body;
 mod clock;
 mod config;

@@ -1,0 +1,3 @@
+//! The admin API: what Caddy's is, for whoever drives Caddy.
+
+pub(crate) mod document;

@@ -1,0 +1,151 @@
+//! The configuration as a document: read, edited by path, its objects found by `@id`, printed as Caddy prints it.
+//!
+//! A document never changes. An edit makes another one, which is kept only if it runs.
+
+mod access;
+mod error;
+mod ids;
+mod print;
+mod read;
+#[cfg(test)]
+mod tests;
+
+use std::hash::Hasher as _;
+
+use caddy_config::{Config, Diagnostics};
+use serde_json::{Map, Value};
+use twox_hash::XxHash64;
+
+pub(crate) use self::access::{Edit, Pointer};
+pub(crate) use self::error::{EditError, IdError, MatchError};
+use self::ids::Ids;
+
+/// The key of the root under which the configuration stands, so that paths begin with `/config/`.
+const ROOT: &str = "config";
+
+/// The name of the document in findings.
+const FILE: &str = "config";
+
+/// A configuration as it was written: with `@id`s, its keys sorted.
+#[derive(Debug)]
+pub(crate) struct Document {
+    /// An object with the one key `config`.
+    root: Value,
+    /// The configuration as one line of JSON.
+    text: String,
+    ids: Ids,
+}
+
+/// A value of a document as it is sent.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Shown {
+    /// The value as one line of JSON, with a line feed.
+    pub(crate) body: String,
+    /// What names this state of the value: `"<path> <hash>"`, quotes included.
+    pub(crate) etag: String,
+}
+
+// === impl Document ===
+
+impl Document {
+    /// A document of `config`, as an edit of nothing makes it.
+    ///
+    /// # Errors
+    ///
+    /// Ids that occur twice or are no text or number.
+    pub(crate) fn new(config: Value) -> Result<Self, IdError> {
+        let ids = Ids::of(&config, ROOT)?;
+        let text = print::line(&config);
+        let root = Value::Object(Map::from_iter([(ROOT.to_owned(), config)]));
+        Ok(Self { root, text, ids })
+    }
+
+    /// No configuration: `null`.
+    pub(crate) fn empty() -> Self {
+        Self {
+            root: Value::Object(Map::from_iter([(ROOT.to_owned(), Value::Null)])),
+            text: "null".to_owned(),
+            ids: Ids::default(),
+        }
+    }
+
+    /// The configuration as one line of JSON, ids included.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The value at `place`.
+    ///
+    /// # Errors
+    ///
+    /// If the way there does not exist. A last key that is missing is `null`, as in Caddy.
+    pub(crate) fn show(&self, place: &Pointer) -> Result<Shown, EditError> {
+        let mut body = print::line(access::find(&self.root, place)?);
+        body.push('\n');
+        let etag = format!("\"{} {:016x}\"", place.text(), hash(&body));
+        Ok(Shown { body, etag })
+    }
+
+    /// Where the object with this `@id` stands, and further by `rest`, the rest of a path behind the id.
+    pub(crate) fn locate(&self, id: &str, rest: &str) -> Option<Pointer> {
+        Some(Pointer::beneath(self.ids.get(id)?, rest))
+    }
+
+    /// Whether a field `If-Match` names this state of the document, or of the part that it is about.
+    ///
+    /// # Errors
+    ///
+    /// If it does not, is not of the form `"<path> <hash>"`, or is about a path that does not exist.
+    pub(crate) fn check_match(&self, field: &str) -> Result<(), MatchError> {
+        let quoted = field
+            .strip_prefix('"')
+            .and_then(|rest| rest.strip_suffix('"'))
+            .ok_or(MatchError::Unquoted)?;
+        let mut parts = quoted.split_whitespace();
+        let (Some(path), Some(expected), None) = (parts.next(), parts.next(), parts.next()) else {
+            return Err(MatchError::Parts);
+        };
+        let mut body = print::line(access::find(&self.root, &Pointer::parse(path))?);
+        body.push('\n');
+        if format!("{:016x}", hash(&body)) == expected {
+            Ok(())
+        } else {
+            Err(MatchError::Differs)
+        }
+    }
+
+    /// The document that one edit makes of this one. An empty `body` stands for `null`.
+    ///
+    /// # Errors
+    ///
+    /// A body that is no JSON, a way that does not exist, what the edit cannot do there, bad ids.
+    pub(crate) fn edited(&self, edit: Edit, place: &Pointer, body: &[u8]) -> Result<Self, EditError> {
+        let value = match body {
+            [] => Value::Null,
+            body => read::value(body).map_err(EditError::Body)?,
+        };
+        let mut root = self.root.clone();
+        access::apply(&mut root, edit, place, value)?;
+        let config = root.get_mut(ROOT).map(Value::take).unwrap_or_default();
+        Ok(Self::new(config)?)
+    }
+
+    /// The configuration that the document is.
+    ///
+    /// # Errors
+    ///
+    /// All that is wrong with it.
+    pub(crate) fn decode(&self) -> Result<Config, Diagnostics> {
+        match self.root.get(ROOT) {
+            None | Some(Value::Null) => Ok(Config::default()),
+            // `@id`s are passed over when it is decoded.
+            Some(_) => caddy_config::from_json(FILE, &self.text),
+        }
+    }
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = XxHash64::with_seed(0);
+    hasher.write(text.as_bytes());
+    hasher.finish()
+}
