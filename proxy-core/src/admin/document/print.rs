@@ -33,7 +33,14 @@ impl Formatter for Style {
             return write!(to, "{value}");
         }
         let text = format!("{value:e}");
-        to.write_all(if size < SMALL { text } else { text.replace('e', "e+") }.as_bytes())
+        to.write_all(
+            if size < SMALL {
+                text
+            } else {
+                text.replace('e', "e+")
+            }
+            .as_bytes(),
+        )
     }
 
     fn write_string_fragment<W: Write + ?Sized>(&mut self, to: &mut W, text: &str) -> io::Result<()> {

@@ -13,7 +13,8 @@ fn document() -> Document {
         {"@id": 7, "handle": [{"handler": "static_response", "body": "b"}]},
     ]);
     let servers = json!({"s": {"listen": ["127.0.0.1:0"], "routes": routes}});
-    Document::new(json!({"admin": {"listen": "localhost:48643"}, "apps": {"http": {"servers": servers}}})).unwrap()
+    Document::new(json!({"admin": {"listen": "localhost:48643"}, "apps": {"http": {"servers": servers}}}))
+        .unwrap()
 }
 
 fn show(document: &Document, path: &str) -> Result<String, String> {
@@ -47,7 +48,10 @@ fn a_value_is_printed_and_named_as_caddy_does() {
 #[test]
 fn texts_and_numbers_are_printed_as_caddy_prints_them() {
     for (written, printed) in [
-        (r#""\u0001\u007f\b\f\u2028\u00e9\ud83d\ude00/\/""#, "\"\\u0001\u{7f}\\b\\f\\u2028é😀//\""),
+        (
+            r#""\u0001\u007f\b\f\u2028\u00e9\ud83d\ude00/\/""#,
+            "\"\\u0001\u{7f}\\b\\f\\u2028é😀//\"",
+        ),
         ("1e9", "1000000000"),
         ("1.5e9", "1500000000"),
         ("1.0", "1"),
@@ -60,22 +64,45 @@ fn texts_and_numbers_are_printed_as_caddy_prints_them() {
         ("-3", "-3"),
         ("[true,false,null,{}]", "[true,false,null,{}]"),
     ] {
-        assert_eq!(print::line(&read::value(written.as_bytes()).unwrap()), printed, "{written}");
+        assert_eq!(
+            print::line(&read::value(written.as_bytes()).unwrap()),
+            printed,
+            "{written}"
+        );
     }
 }
 
 #[test]
 fn ways_into_the_document_end_as_in_caddy() {
     let document = document();
-    let no_index = |part: &str, reason: &str| format!("[{ROUTES}/{part}] invalid array index '{part}': {reason}");
+    let no_index =
+        |part: &str, reason: &str| format!("[{ROUTES}/{part}] invalid array index '{part}': {reason}");
     let listen = "/config/apps/http/servers/s/listen";
     for (path, expected) in [
-        ("/config/nope/deeper".to_owned(), "invalid traversal path at: config/nope/deeper".to_owned()),
-        (format!("{ROUTES}/00"), no_index("00", "non-canonical array index")),
-        (format!("{ROUTES}/+1"), no_index("+1", "non-canonical array index")),
-        (format!("{ROUTES}/-0"), no_index("-0", "non-canonical array index")),
-        (format!("{ROUTES}/00/match"), no_index("00", "non-canonical array index")),
-        (format!("{ROUTES}/x"), no_index("x", "strconv.Atoi: parsing \"x\": invalid syntax")),
+        (
+            "/config/nope/deeper".to_owned(),
+            "invalid traversal path at: config/nope/deeper".to_owned(),
+        ),
+        (
+            format!("{ROUTES}/00"),
+            no_index("00", "non-canonical array index"),
+        ),
+        (
+            format!("{ROUTES}/+1"),
+            no_index("+1", "non-canonical array index"),
+        ),
+        (
+            format!("{ROUTES}/-0"),
+            no_index("-0", "non-canonical array index"),
+        ),
+        (
+            format!("{ROUTES}/00/match"),
+            no_index("00", "non-canonical array index"),
+        ),
+        (
+            format!("{ROUTES}/x"),
+            no_index("x", "strconv.Atoi: parsing \"x\": invalid syntax"),
+        ),
         (
             format!("{ROUTES}/99999999999999999999"),
             no_index(
@@ -83,10 +110,22 @@ fn ways_into_the_document_end_as_in_caddy() {
                 "strconv.Atoi: parsing \"99999999999999999999\": value out of range",
             ),
         ),
-        (format!("{ROUTES}/-1"), format!("[{ROUTES}/-1] array index out of bounds: -1")),
-        (format!("{ROUTES}/5"), format!("[{ROUTES}/5] array index out of bounds: 5")),
-        (format!("{ROUTES}/5/"), format!("[{ROUTES}/5/] array index out of bounds: 5")),
-        (format!("{listen}/5/x"), format!("[{listen}/5] array index out of bounds: 5")),
+        (
+            format!("{ROUTES}/-1"),
+            format!("[{ROUTES}/-1] array index out of bounds: -1"),
+        ),
+        (
+            format!("{ROUTES}/5"),
+            format!("[{ROUTES}/5] array index out of bounds: 5"),
+        ),
+        (
+            format!("{ROUTES}/5/"),
+            format!("[{ROUTES}/5/] array index out of bounds: 5"),
+        ),
+        (
+            format!("{listen}/5/x"),
+            format!("[{listen}/5] array index out of bounds: 5"),
+        ),
         (
             format!("{ROUTES}/0/handle/0/body/x"),
             "invalid traversal path at: config/apps/http/servers/s/routes/0/handle/0/body/x".to_owned(),
@@ -101,7 +140,12 @@ fn ways_into_the_document_end_as_in_caddy() {
 
 #[test]
 fn posting_sets_values_and_appends_to_arrays() {
-    let [first, second] = [0, 1].map(|n| show(&document(), &format!("{ROUTES}/{n}")).unwrap().trim().to_owned());
+    let [first, second] = [0, 1].map(|n| {
+        show(&document(), &format!("{ROUTES}/{n}"))
+            .unwrap()
+            .trim()
+            .to_owned()
+    });
     let appended = Ok(format!("[{first},{second},{{\"n\":1}}]\n"));
     for rest in ["", "/0", "/99", "/x"] {
         assert_eq!(edited(Edit::Post, rest, r#"{"n":1}"#), appended, "{rest}");
@@ -128,9 +172,20 @@ fn posting_sets_values_and_appends_to_arrays() {
 
 #[test]
 fn putting_makes_values_and_inserts_into_arrays() {
-    let [first, second] = [0, 1].map(|n| show(&document(), &format!("{ROUTES}/{n}")).unwrap().trim().to_owned());
-    assert_eq!(edited(Edit::Put, "/0", "1"), Ok(format!("[1,{first},{second}]\n")));
-    assert_eq!(edited(Edit::Put, "/2", "1"), Ok(format!("[{first},{second},1]\n")));
+    let [first, second] = [0, 1].map(|n| {
+        show(&document(), &format!("{ROUTES}/{n}"))
+            .unwrap()
+            .trim()
+            .to_owned()
+    });
+    assert_eq!(
+        edited(Edit::Put, "/0", "1"),
+        Ok(format!("[1,{first},{second}]\n"))
+    );
+    assert_eq!(
+        edited(Edit::Put, "/2", "1"),
+        Ok(format!("[{first},{second},1]\n"))
+    );
     for (rest, key) in [("", "routes"), ("/...", "routes"), ("/0/handle", "handle")] {
         let expected = Err(format!("[{ROUTES}{rest}] key already exists: {key}"));
         assert_eq!(edited(Edit::Put, rest, "1"), expected);
@@ -147,7 +202,10 @@ fn putting_makes_values_and_inserts_into_arrays() {
 
 #[test]
 fn patching_and_deleting_need_something_there() {
-    let second = show(&document(), &format!("{ROUTES}/1")).unwrap().trim().to_owned();
+    let second = show(&document(), &format!("{ROUTES}/1"))
+        .unwrap()
+        .trim()
+        .to_owned();
     assert_eq!(edited(Edit::Patch, "/0", "1"), Ok(format!("[1,{second}]\n")));
     assert_eq!(edited(Edit::Delete, "/0", ""), Ok(format!("[{second}]\n")));
     assert_eq!(edited(Edit::Delete, "/0/", ""), Ok(format!("[{second}]\n")));
@@ -230,7 +288,10 @@ fn a_state_is_recognised_by_the_path_and_hash_that_were_sent() {
     ] {
         assert_eq!(document.check_match(field), Err(expected), "{field}");
     }
-    assert_eq!(document.check_match("\"/config/nope   396548453caeba50\""), Ok(()));
+    assert_eq!(
+        document.check_match("\"/config/nope   396548453caeba50\""),
+        Ok(())
+    );
 }
 
 #[test]
@@ -240,10 +301,16 @@ fn what_is_no_json_or_too_much_of_it_is_refused() {
     for (body, expected) in [
         ("{bad", "key must be a string at line 1 column 2"),
         ("1 2", "trailing characters at line 1 column 3"),
-        (r#"{"a":1,"a":2}"#, "the key \"a\" occurs twice at line 1 column 13"),
+        (
+            r#"{"a":1,"a":2}"#,
+            "the key \"a\" occurs twice at line 1 column 13",
+        ),
         (deep.as_str(), "recursion limit exceeded at line 1 column 128"),
         (many.as_str(), "more than 2000000 values at line 1 column 3999999"),
-        ("\"\u{0}\"", "control character (\\u0000-\\u001F) found while parsing a string at line 1 column 2"),
+        (
+            "\"\u{0}\"",
+            "control character (\\u0000-\\u001F) found while parsing a string at line 1 column 2",
+        ),
     ] {
         let error = edited(Edit::Post, "", body).unwrap_err();
         assert_eq!(error, format!("decoding request body: {expected}"));
@@ -278,7 +345,12 @@ fn values() -> impl Strategy<Value = Value> {
 }
 
 fn paths() -> impl Strategy<Value = String> {
-    let part = prop_oneof!["[a-d/.<]{1,2}", "[0-6]", Just("...".to_owned()), "[+-]?0{0,2}[0-9]{1,2}"];
+    let part = prop_oneof![
+        "[a-d/.<]{1,2}",
+        "[0-6]",
+        Just("...".to_owned()),
+        "[+-]?0{0,2}[0-9]{1,2}"
+    ];
     prop::collection::vec(part, 0..5).prop_map(|parts| format!("/config/{}", parts.join("/")))
 }
 
