@@ -1,4 +1,4 @@
 //! The admin API: what Caddy's is, for whoever drives Caddy.
 
-pub(crate) mod document;
-pub(crate) mod guard;
+mod document;
+mod guard;

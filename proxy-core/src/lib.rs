@@ -2,6 +2,7 @@
 //!
 #![doc = include_str!("../README.md")]
 
+#[allow(dead_code, reason = "the server that uses it comes next")]
 mod admin;
 mod body;
 mod clock;
