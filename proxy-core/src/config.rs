@@ -9,3 +9,6 @@ mod routes;
 mod upstreams;
 
 pub use error::{BuildError, BuildErrors};
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,7 @@ pub(crate) mod origin;
 mod peers;
 mod report;
 mod rounds;
+mod sites;
 mod workload;
 
 use std::fs;
@@ -44,11 +45,18 @@ pub(crate) struct Options {
     /// Only these workloads.
     #[arg(long, value_delimiter = ',')]
     workloads: Vec<Workload>,
+    /// What ten thousand sites cost, and nothing else.
+    #[arg(long)]
+    sites: bool,
 }
 
 /// Measures, prints the table and the ratios, writes `bench.json` into the target directory.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let metadata = Metadata::load()?;
+    if options.sites {
+        sites::run(&metadata)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let before = options.before(&metadata)?;
     let directory = metadata.target_directory.join("bench");
     fs::create_dir_all(&directory)?;

@@ -233,5 +233,38 @@ mod tests {
         let index = HostIndex::new(&routes);
         assert_eq!(index.candidates("h77.test").len(), 1);
         assert!(index.candidates("unknown.test").is_empty());
+        let cx = context("GET", "http://h4711.test/");
+        let cost = allocation_counter::measure(|| {
+            let candidates = index.candidates(&cx.host_name()).iter();
+            let found = candidates.filter(|one| one.matches(&routes[one.route], &cx));
+            assert_eq!(found.map(|one| one.route).sum::<usize>(), 4711);
+        });
+        assert_eq!(cost.count_total, 0, "finding a site allocates nothing");
+    }
+
+    #[test]
+    #[ignore = "prints a time that means something in a release build only; `cargo xtask bench --sites` runs it"]
+    #[expect(clippy::disallowed_methods, reason = "it measures")]
+    fn the_time_to_find_a_host() {
+        const SITES: usize = 10_000;
+        const ROUNDS: usize = 100;
+        let routes: Vec<Route> = (0..SITES)
+            .map(|n| route(vec![set(&[&format!("site{n}.example.test")], None)]))
+            .collect();
+        let index = HostIndex::new(&routes);
+        let requests: Vec<Context> = (0..SITES)
+            .map(|n| context("GET", &format!("http://site{}.example.test/", n * 7919 % SITES)))
+            .collect();
+        let start = std::time::Instant::now();
+        let mut found = 0;
+        for cx in std::iter::repeat_n(&requests, ROUNDS).flatten() {
+            let candidates = index.candidates(&cx.host_name()).iter();
+            found += candidates
+                .filter(|candidate| candidate.matches(&routes[candidate.route], cx))
+                .count();
+        }
+        let each = start.elapsed().as_nanos() / (SITES * ROUNDS) as u128;
+        assert_eq!(found, SITES * ROUNDS);
+        println!("  find the site of a host                  {each:>8} ns");
     }
 }
