@@ -27,6 +27,8 @@ mod stats;
 mod tasks;
 mod thread;
 mod tls;
+#[allow(dead_code, reason = "the admin API listens on them next")]
+mod unix_socket;
 mod upstream;
 
 pub use body::{Body, BoxError};
