@@ -4,6 +4,8 @@
 
 #[allow(dead_code, reason = "the server that uses it comes next")]
 mod admin;
+#[allow(dead_code, unused_imports, reason = "the pipeline comes to call it")]
+mod auth;
 mod body;
 mod clock;
 mod config;
@@ -31,6 +33,7 @@ mod tls;
 mod unix_socket;
 mod upstream;
 
+pub use auth::{HashPasswordError, PasswordAlgorithm, hash_password};
 pub use body::{Body, BoxError};
 pub use config::{BuildError, BuildErrors};
 pub use control::{Applied, Control};
