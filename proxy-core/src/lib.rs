@@ -33,7 +33,7 @@ mod tls;
 mod unix_socket;
 mod upstream;
 
-pub use auth::{HashPasswordError, PasswordAlgorithm, hash_password};
+pub use auth::{HashError, HashPasswordError, PasswordAlgorithm, hash_password};
 pub use body::{Body, BoxError};
 pub use config::{BuildError, BuildErrors};
 pub use control::{Applied, Control};

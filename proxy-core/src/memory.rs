@@ -70,6 +70,7 @@ pub(crate) fn view(caddyfile: &str) -> Arc<Snapshot<View>> {
     let surroundings = Surroundings {
         resolvers: Arc::new(ResolverSet::new(ResolveSettings::default())),
         certificates: Arc::new(compile::certificates(None).expect("there is no data directory")),
+        passwords: Arc::default(),
         bare_line_feeds: false,
     };
     let compiled = compile::compile(&config, &surroundings);

@@ -233,6 +233,7 @@ fn surroundings(options: &Options) -> Result<Surroundings, BuildErrors> {
     Ok(Surroundings {
         resolvers: Arc::new(ResolverSet::new(settings)),
         certificates: Arc::new(compile::certificates(options.data_dir.clone())?),
+        passwords: Arc::default(),
         bare_line_feeds: options.bare_line_feeds,
     })
 }

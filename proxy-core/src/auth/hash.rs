@@ -43,7 +43,7 @@ pub(crate) struct PasswordHash {
 }
 
 enum Kind {
-    Argon2id(phc::PasswordHash),
+    Argon2id(Box<phc::PasswordHash>),
     Bcrypt {
         cost: u32,
     },
@@ -146,7 +146,7 @@ impl PasswordHash {
                 }
                 Kind::Bcrypt { cost }
             }
-            PasswordAlgorithm::Argon2id => Kind::Argon2id(read_argon2id(&text)?),
+            PasswordAlgorithm::Argon2id => Kind::Argon2id(Box::new(read_argon2id(&text)?)),
         };
         Ok(Self { text, kind })
     }
@@ -180,7 +180,7 @@ impl PasswordHash {
             Kind::Bcrypt { .. } => bcrypt::verify(password, &self.text).ok(),
             #[cfg(test)]
             Kind::Held(until) => until.read().ok().map(|_| !password.is_empty()),
-            Kind::Argon2id(hash) => match Argon2::default().verify_password(password, hash) {
+            Kind::Argon2id(hash) => match Argon2::default().verify_password(password, &**hash) {
                 Ok(()) => Some(true),
                 Err(argon2::password_hash::Error::PasswordInvalid) => Some(false),
                 Err(_) => None,
@@ -194,7 +194,7 @@ impl PasswordHash {
             Kind::Bcrypt { cost } => u64::from(*cost),
             #[cfg(test)]
             Kind::Held(_) => 0,
-            Kind::Argon2id(hash) => Params::try_from(hash).map_or(0, |params| {
+            Kind::Argon2id(hash) => Params::try_from(&**hash).map_or(0, |params| {
                 u64::from(params.m_cost()).saturating_mul(u64::from(params.t_cost()))
             }),
         }
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn what_is_hashed_here_is_read_here() {
-        let bcrypt = super::bcrypt(b"secret", 4).unwrap();
+        let bcrypt = bcrypt(b"secret", 4).unwrap();
         assert!(bcrypt.starts_with("$2a$04$"), "{bcrypt}");
         assert!(
             PasswordHash::parse(&bcrypt, PasswordAlgorithm::Bcrypt)
@@ -293,7 +293,7 @@ mod tests {
                 .is_of(b"secret")
                 == Some(true)
         );
-        let argon2id = super::argon2id(b"secret", (64, 1, 1, 32)).unwrap();
+        let argon2id = argon2id(b"secret", (64, 1, 1, 32)).unwrap();
         assert!(argon2id.starts_with("$argon2id$v=19$m=64,t=1,p=1$"), "{argon2id}");
         assert!(
             PasswordHash::parse(&argon2id, PasswordAlgorithm::Argon2id)
@@ -347,11 +347,8 @@ mod tests {
                 Err(HashPasswordError::Empty)
             ));
         }
-        assert!(matches!(
-            super::bcrypt(&[b'x'; 73], 4),
-            Err(HashPasswordError::TooLong)
-        ));
-        assert!(super::bcrypt(&[b'x'; 72], 4).is_ok());
+        assert!(matches!(bcrypt(&[b'x'; 73], 4), Err(HashPasswordError::TooLong)));
+        assert!(bcrypt(&[b'x'; 72], 4).is_ok());
     }
 
     #[test]

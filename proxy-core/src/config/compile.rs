@@ -10,6 +10,7 @@ use http::header::HeaderName;
 use super::error::{BuildError, BuildErrors};
 use super::https::{self, Https};
 use super::{logs, routes};
+use crate::auth::Verifier;
 use crate::failure_log::FailureGates;
 use crate::forward::view::{Entry, ServerView, View};
 use crate::http::forwarded::IpSet;
@@ -48,6 +49,8 @@ pub(crate) struct Planned {
 pub(crate) struct Surroundings {
     pub(crate) resolvers: Arc<ResolverSet>,
     pub(crate) certificates: Arc<Certificates>,
+    /// Compares the passwords of `basic_auth`.
+    pub(crate) passwords: Arc<Verifier>,
     /// Whether a line of a request's head may end with a line feed alone.
     pub(crate) bare_line_feeds: bool,
 }

@@ -5,6 +5,7 @@ use std::io;
 
 use thiserror::Error;
 
+use crate::auth::HashError;
 use crate::tls::TlsError;
 
 /// All errors found while building a proxy. Nothing was changed and nothing stays bound.
@@ -64,6 +65,16 @@ pub enum BuildError {
     NoDoorsHandler {
         /// The server.
         server: String,
+    },
+    /// The password of an account of `basic_auth`.
+    #[error("server {server}: basic_auth: the password of {user}: {source}")]
+    Password {
+        /// The server.
+        server: String,
+        /// The user.
+        user: String,
+        /// What is wrong; never the hash itself.
+        source: HashError,
     },
     /// Something that the model can say but Doorway does not do.
     #[error("server {server}: {what}; {way_out}")]

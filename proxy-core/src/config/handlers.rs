@@ -170,7 +170,10 @@ fn response_ops(compiler: &mut Compiler<'_>, response: &model::ResponseOps) -> R
     }
 }
 
-fn response_matcher(compiler: &mut Compiler<'_>, matcher: &model::ResponseMatcher) -> ResponseMatcher {
+pub(super) fn response_matcher(
+    compiler: &mut Compiler<'_>,
+    matcher: &model::ResponseMatcher,
+) -> ResponseMatcher {
     let fields = matcher.headers.iter();
     ResponseMatcher {
         statuses: matcher.status_code.clone(),

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::view::View;
 use crate::clock;
+use crate::http::encode::Encoders;
 use crate::http::sweep::{Connections, TICK};
 use crate::snapshot::Snapshot;
 use crate::stats::Counters;
@@ -33,6 +34,9 @@ pub(crate) struct Worker {
     pub(crate) background: Tasks,
     pub(crate) counters: Arc<Counters>,
     pub(crate) connections: Arc<Connections>,
+    /// What compresses answers.
+    #[allow(dead_code, reason = "the pipeline comes to use it")]
+    pub(crate) encoders: Arc<Encoders>,
     started: Instant,
     random: AtomicU64,
 }
@@ -49,6 +53,7 @@ impl Worker {
             background: Tasks::default(),
             counters: Arc::default(),
             connections: Arc::default(),
+            encoders: Arc::default(),
             started: Instant::now(),
             random: AtomicU64::new(RandomState::new().hash_one("seed")),
         }
