@@ -7,6 +7,7 @@ mod change;
 mod listeners;
 mod reconciler;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use caddy_config::Config;
@@ -56,6 +57,11 @@ impl Control {
     /// The configuration that is running.
     pub fn current(&self) -> Arc<Config> {
         self.0.current()
+    }
+
+    /// The addresses that are listened on now, with the ports that the system chose for port 0.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.0.addresses()
     }
 
     /// Stops the proxy as the token of [`Proxy::run`](crate::Proxy::run) does.

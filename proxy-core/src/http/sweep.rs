@@ -32,6 +32,12 @@ pub(crate) struct ConnLimits {
     pub(crate) stalled_write: Duration,
 }
 
+/// How many ticks a new connection to a listener that was removed has for its first request.
+const FRESH: u32 = 5;
+
+/// The same when the proxy stops, which waits for it.
+const FRESH_AT_STOP: u32 = 2;
+
 /// The open client connections of a worker.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
@@ -57,9 +63,10 @@ struct Entry {
 /// A connection that is to go: it finishes what is in flight, and is closed when its time is over.
 #[derive(Clone, Copy, Debug)]
 struct Leaving {
-    /// It was asked to drain.
-    asked: bool,
-    ticks_left: u32,
+    /// Ticks until it is asked to drain; 0: it was.
+    asked_in: u32,
+    /// Ticks until it is closed.
+    closed_in: u32,
 }
 
 /// Removes a connection from [`Connections`] when dropped.
@@ -154,7 +161,7 @@ impl Connections {
     /// Asks every connection to finish what is in flight and close.
     pub(crate) fn drain(&self) {
         for entry in self.lock().entries.values_mut() {
-            entry.leave(u32::MAX);
+            entry.leave(FRESH_AT_STOP, u32::MAX);
         }
     }
 
@@ -162,7 +169,7 @@ impl Connections {
     pub(crate) fn retire(&self, group: Group, grace: Duration) {
         for entry in self.lock().entries.values_mut() {
             if entry.state.group() == group {
-                entry.leave(ticks(grace));
+                entry.leave(FRESH, ticks(grace));
             }
         }
     }
@@ -195,17 +202,17 @@ fn ticks(time: Duration) -> u32 {
 // === impl Entry ===
 
 impl Entry {
-    /// Asks the connection to go. One that has just been opened may be sending its first request: it gets until the
-    /// next tick, as closing it now would lose that.
-    fn leave(&mut self, ticks_left: u32) {
+    /// Asks the connection to go. One that has just been opened may be sending its first request, which would be lost
+    /// if it were closed now: it gets `patience` more ticks.
+    fn leave(&mut self, patience: u32, closed_in: u32) {
         let activity = self.state.activity();
         let is_fresh = activity.served == 0 && activity.in_flight == 0 && self.watch.ticks == 0;
         if !is_fresh {
             self.state.command(Command::Drain);
         }
         self.leaving = Some(Leaving {
-            asked: !is_fresh,
-            ticks_left,
+            asked_in: if is_fresh { patience } else { 0 },
+            closed_in,
         });
     }
 }
@@ -214,13 +221,13 @@ impl Entry {
 
 impl Leaving {
     fn tick(&mut self) -> Option<Command> {
-        let asked = std::mem::replace(&mut self.asked, true);
-        self.ticks_left = self.ticks_left.saturating_sub(1);
-        if self.ticks_left == 0 {
-            Some(Command::Close)
-        } else {
-            (!asked).then_some(Command::Drain)
+        self.closed_in = self.closed_in.saturating_sub(1);
+        if self.closed_in == 0 {
+            return Some(Command::Close);
         }
+        let waits = self.asked_in > 0;
+        self.asked_in = self.asked_in.saturating_sub(1);
+        (waits && self.asked_in == 0).then_some(Command::Drain)
     }
 }
 
@@ -230,7 +237,7 @@ impl Registration {
     /// The connection is one of the last of its listener: it goes as soon as it has been served.
     pub(crate) fn leave(&self, grace: Duration) {
         if let Some(entry) = self.connections.lock().entries.get_mut(&self.id) {
-            entry.leave(ticks(grace));
+            entry.leave(FRESH, ticks(grace));
         }
     }
 }

@@ -18,6 +18,7 @@ mod drain;
 mod headers;
 mod logs;
 mod pod_alone;
+mod reload;
 mod retries;
 mod rollout;
 mod sites;

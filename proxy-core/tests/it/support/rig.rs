@@ -4,7 +4,8 @@ use std::fmt::Write;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use proxy_core::{Options, Proxy, Report};
+use caddy_config::Config;
+use proxy_core::{Applied, Control, Options, Proxy, Report, Stats};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +28,8 @@ const GLOBAL: &str = "{\n\tadmin off\n\tauto_https disable_redirects\n\tgrace_pe
 /// A running proxy.
 pub(crate) struct Rig {
     addresses: Vec<SocketAddr>,
+    control: Control,
+    stats: Box<dyn Fn() -> Stats + Send + Sync>,
     stop: CancellationToken,
     running: Option<JoinHandle<Report>>,
 }
@@ -59,11 +62,14 @@ impl Rig {
             Ok(proxy) => proxy,
             Err(error) => panic!("the proxy does not start: {error}\n{text}"),
         };
-        let addresses = proxy.addresses();
+        let (addresses, control) = (proxy.addresses(), proxy.control());
+        let stats = Box::new(proxy.stats());
         let stop = CancellationToken::new();
         let running = tokio::spawn(proxy.run(stop.clone()));
         Self {
             addresses,
+            control,
+            stats,
             stop,
             running: Some(running),
         }
@@ -94,6 +100,31 @@ impl Rig {
     /// A plain site that forwards everything to `upstream` over HTTP/2.
     pub(crate) fn to_h2c(upstream: SocketAddr) -> Self {
         Self::site(&format!("\treverse_proxy h2c://{upstream}"))
+    }
+
+    /// Replaces the configuration; the error is everything that is wrong with the new one.
+    pub(crate) async fn load(&self, text: &str) -> Result<Applied, String> {
+        let config = adapt(text)?;
+        let loaded = within("a load", self.control.load(config)).await;
+        loaded.map_err(|errors| errors.to_string())
+    }
+
+    /// Replaces the configuration by one that is good.
+    pub(crate) async fn reload(&self, text: &str) -> Applied {
+        match self.load(text).await {
+            Ok(applied) => applied,
+            Err(error) => panic!("the configuration is refused: {error}\n{text}"),
+        }
+    }
+
+    /// What replaces the configuration.
+    pub(crate) fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// What was counted so far.
+    pub(crate) fn stats(&self) -> Stats {
+        (self.stats)()
     }
 
     /// The address of the first listener.
@@ -262,9 +293,12 @@ pub(crate) fn options() -> Options {
 
 /// Builds a proxy from a Caddyfile; the error is everything that is wrong with it.
 pub(crate) fn build(options: &Options, text: &str) -> Result<Proxy, String> {
+    Proxy::build(&adapt(text)?, options).map_err(|errors| format!("{errors}"))
+}
+
+fn adapt(text: &str) -> Result<Config, String> {
     let adapted = caddy_config::from_caddyfile("Caddyfile", text, &|_| None);
-    let config = adapted.map_err(|errors| format!("{errors:?}"))?.config;
-    Proxy::build(&config, options).map_err(|errors| format!("{errors}"))
+    Ok(adapted.map_err(|errors| format!("{errors:?}"))?.config)
 }
 
 /// A GET for `path` at [`HOST`].
