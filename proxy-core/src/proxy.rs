@@ -189,6 +189,7 @@ impl Proxy {
             tokio::join!(
                 Arc::clone(&self.resolvers).run(background.clone()),
                 Arc::clone(&self.certificates).run(background.clone()),
+                Arc::clone(&self.reconciler).run(background.clone()),
                 Arc::clone(&self.embedded).sweep(background.clone()),
             );
         });

@@ -1,13 +1,14 @@
 //! The one writer of what is running.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{self, Arc, PoisonError};
+use std::time::Duration;
 
 use caddy_config::Config;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Mutex, oneshot};
-use tokio::task;
+use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
 
 use super::Applied;
@@ -19,6 +20,9 @@ use crate::listener::Listener;
 use crate::snapshot::Snapshot;
 use crate::thread::Command;
 
+/// How often replaced views are looked at.
+const BURIAL_CHECK: Duration = Duration::from_secs(1);
+
 /// Compiles configurations and makes them run.
 #[derive(Debug)]
 pub(crate) struct Reconciler {
@@ -26,6 +30,9 @@ pub(crate) struct Reconciler {
     views: Arc<Snapshot<View>>,
     running: Snapshot<Running>,
     state: Arc<Mutex<State>>,
+    /// Views that were replaced. Requests may still use them, but none drops the last reference: that takes a while if
+    /// there are many routes or a log that nobody writes to any more.
+    old_views: sync::Mutex<Vec<Arc<View>>>,
     started: AtomicBool,
     stop: CancellationToken,
 }
@@ -66,9 +73,30 @@ impl Reconciler {
                 threads,
                 closing: Vec::new(),
             })),
+            old_views: sync::Mutex::default(),
             started: AtomicBool::new(false),
             stop: CancellationToken::new(),
         }
+    }
+
+    /// Drops views that nobody uses any more, until `stop`.
+    pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken) {
+        while stop
+            .run_until_cancelled(time::sleep(BURIAL_CHECK))
+            .await
+            .is_some()
+        {
+            let unused = self.unused_views();
+            if !unused.is_empty() {
+                // A panic of a drop is reported by itself, and nothing is left to do.
+                let _dropped = task::spawn_blocking(move || drop(unused)).await;
+            }
+        }
+    }
+
+    fn unused_views(&self) -> Vec<Arc<View>> {
+        let mut old = self.old_views.lock().unwrap_or_else(PoisonError::into_inner);
+        old.extract_if(.., |view| Arc::strong_count(view) == 1).collect()
     }
 
     /// The first load, before anybody else can ask for one.
@@ -136,6 +164,7 @@ impl Reconciler {
 
     /// Makes `config` run, or changes nothing.
     fn apply(&self, state: &mut State, config: Config) -> Result<Applied, BuildErrors> {
+        drop(self.unused_views());
         let prepared = self.prepare(state, &config);
         // Names are looked up once it is known that they are wanted.
         let (mut view, mut next, warnings) = match prepared {
@@ -154,6 +183,10 @@ impl Reconciler {
         let routes_changed = self.running.current().config.apps != config.apps;
         state.listeners.become_next(&mut next);
         self.views.publish(view);
+        self.old_views
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(last);
         self.surroundings.resolvers.begin();
         self.running.publish(Running {
             config: Arc::new(config),
