@@ -20,6 +20,7 @@ mod shorthand;
 mod site;
 mod stable_sort;
 mod tls;
+mod values;
 
 use self::{cx::Cx, options::Options, site::Site};
 use crate::{

@@ -74,6 +74,47 @@ pub(crate) fn regex(pattern: &str) -> Result<(), String> {
         .map_err(|error| format!("this regular expression is wrong: {}", error.kind()))
 }
 
+/// What the mode of a file looks like.
+pub(crate) const FILE_MODE: &str = "expected octal permissions, such as 0640";
+
+/// What the mode of a directory looks like.
+pub(crate) const DIR_MODE: &str = "expected octal permissions, such as 0750, or inherit or from_file";
+
+/// What a time of day looks like.
+pub(crate) const TIME_OF_DAY: &str = "expected a time of day from 00:00 to 23:59";
+
+/// A name for how durations in logs are written.
+pub(crate) fn duration_format(name: &str) -> Result<(), String> {
+    const KNOWN: [&str; 10] = [
+        "s", "second", "seconds", "ns", "nano", "nanos", "ms", "milli", "millis", "string",
+    ];
+    one_of(name, &KNOWN)
+}
+
+/// A name for how levels in logs are written.
+pub(crate) fn level_format(name: &str) -> Result<(), String> {
+    one_of(name, &["lower", "upper", "color"])
+}
+
+fn one_of(name: &str, known: &[&str]) -> Result<(), String> {
+    if known.contains(&name) {
+        Ok(())
+    } else {
+        Err(format!("expected one of {}", known.join(", ")))
+    }
+}
+
+/// A number that is read again as the same wherever it is printed.
+pub(crate) fn plain_number(text: &str) -> Result<serde_json::Number, &'static str> {
+    let read = |text: &str| serde_json::from_str::<serde_json::Number>(text).ok();
+    let number = read(text).ok_or("this is not a number that can be kept exactly")?;
+    if read(&number.to_string()).as_ref() == Some(&number) {
+        Ok(number)
+    } else {
+        Err("this is not a number that can be kept exactly")
+    }
+}
+
 /// A host name or IP address, without brackets and without a port.
 pub(crate) fn host(host: &str) -> Result<(), &'static str> {
     let word = |b: u8| b.is_ascii_alphanumeric() || b"-._".contains(&b);

@@ -26,7 +26,11 @@ pub use self::handler::{
 };
 pub use self::http::{AutomaticHttps, HttpApp, IpSource, Protocol, Server, ServerLogs};
 pub use self::listen::{ListenAddress, ListenError, UnixSocket};
-pub use self::logging::{Log, LogEncoder, LogLevel, LogWriter, Logging};
+pub use self::logging::{
+    AppendEncoder, DirMode, FileMode, FileWriter, FilterAction, FilterEncoder, IpMask, LineFormat, Log,
+    LogEncoder, LogFilter, LogLevel, LogLevelName, LogSampling, LogSink, LogWriter, Logging, Malformed,
+    RegexpFilter, RollCompression, TimeOfDay,
+};
 pub use self::matcher::{Expression, IpMatcher, MatcherSet, RegexpMatcher};
 pub use self::route::{ErrorRoutes, Route};
 pub use self::scalar::{HostPort, HostPortError, IpRange, IpRangeError, ResolverAddress, Secret};

@@ -15,7 +15,9 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
-use caddy_config::{Log, LogEncoder, LogLevel, LogWriter, Logging};
+use caddy_config::{
+    AppendEncoder, FilterEncoder, Log, LogEncoder, LogLevel, LogLevelName, LogWriter, Logging,
+};
 use tracing::level_filters::LevelFilter;
 use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
@@ -59,11 +61,15 @@ pub(crate) fn start(logging: Option<&Logging>, coloured: bool) -> anyhow::Result
 /// Starts logging of warnings and errors alone, to standard error.
 pub(crate) fn start_quiet(coloured: bool) -> anyhow::Result<()> {
     let log = Log {
-        level: Some(LogLevel::Warn),
+        level: Some(LogLevel::Warn.into()),
         ..Log::default()
     };
     let logs = [(DEFAULT.to_owned(), log)].into();
-    start(Some(&Logging { logs }), coloured)
+    let logging = Logging {
+        logs,
+        ..Logging::default()
+    };
+    start(Some(&logging), coloured)
 }
 
 // === impl Loggers ===
@@ -127,19 +133,23 @@ impl Logger {
         let (sink, terminal) = match writer {
             LogWriter::Stderr {} => (Sink::start(io::stderr()), io::stderr().is_terminal()),
             LogWriter::Stdout {} => (Sink::start(io::stdout()), io::stdout().is_terminal()),
-            LogWriter::File { filename } => (Sink::start(open(filename)?), false),
+            LogWriter::File(file) => (Sink::start(open(&file.filename)?), false),
             LogWriter::Discard {} => return Ok(None),
             other => return Err(anyhow!("this version cannot write to {other:?}")),
         };
         let for_people = Form::Console {
             coloured: coloured && terminal && matches!(writer, LogWriter::Stderr {}),
         };
-        let form = match log.encoder {
-            Some(LogEncoder::Json {}) => Form::Json,
+        let form = match log.encoder.as_ref().and_then(plain_form) {
+            Some(LogEncoder::Json(_)) => Form::Json,
             None if !terminal => Form::Json,
             _ => for_people,
         };
-        let level = level(log.level.unwrap_or(LogLevel::Info));
+        let least = log.level.as_ref().map_or(LogLevel::Info, LogLevelName::level);
+        // The process logs nothing above an error.
+        let Some(level) = level(least) else {
+            return Ok(None);
+        };
         let (include, exclude) = (log.include.clone(), log.exclude.clone());
         Ok(Some(Self {
             level,
@@ -169,12 +179,23 @@ fn is_below(name: &str, above: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-fn level(level: LogLevel) -> Level {
+fn level(level: LogLevel) -> Option<Level> {
     match level {
-        LogLevel::Debug => Level::DEBUG,
-        LogLevel::Warn => Level::WARN,
-        LogLevel::Error => Level::ERROR,
-        _ => Level::INFO,
+        LogLevel::Debug => Some(Level::DEBUG),
+        LogLevel::Info => Some(Level::INFO),
+        LogLevel::Warn => Some(Level::WARN),
+        LogLevel::Error => Some(Level::ERROR),
+        _ => None,
+    }
+}
+
+/// The form without what changes the fields of requests, which lines of the process do not have.
+fn plain_form(encoder: &LogEncoder) -> Option<&LogEncoder> {
+    match encoder {
+        LogEncoder::Append(AppendEncoder { wrap, .. }) | LogEncoder::Filter(FilterEncoder { wrap, .. }) => {
+            wrap.as_deref().and_then(plain_form)
+        }
+        _ => Some(encoder),
     }
 }
 

@@ -15,7 +15,7 @@ mod transport;
 
 pub(super) use self::{
     bind::{Binding, Interface},
-    log::{SiteLog, body as log_body, unsupported_global as unsupported_global_log},
+    log::{SiteLog, global as global_log},
     tls::SiteTls,
 };
 use super::{args::Args, cx::Cx, matcher::Scope, routes::DirectiveRoute};
@@ -31,7 +31,7 @@ pub(super) enum Item {
     /// Where to listen.
     Bind(Binding),
     /// An access log.
-    Log(SiteLog),
+    Log(Box<SiteLog>),
     /// Something to do with requests.
     Route(DirectiveRoute),
     /// Certificates.
@@ -119,7 +119,7 @@ pub(super) fn read(line: &Line, scope: &Scope<'_>, cx: &mut Cx<'_>) -> Vec<Item>
     let mut args = Args::new(line);
     match line.name.text.as_str() {
         "bind" => vec![Item::Bind(bind::read(line, cx))],
-        "log" => vec![Item::Log(log::read(args, cx))],
+        "log" => vec![Item::Log(Box::new(log::read(args, cx)))],
         "tls" => tls::read(args, cx).map(Item::Tls).into_iter().collect(),
         "abort" => routes("abort", &args.matcher(scope, cx), abort::read(args, cx)),
         "doors_handler" => routes(

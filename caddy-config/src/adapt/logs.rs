@@ -47,7 +47,7 @@ pub(super) fn logging(pairings: &[Pairing<'_>], options: &Options, cx: &mut Cx<'
     if options.debug {
         logs.entry(DEFAULT.to_owned()).or_default();
         for log in logs.values_mut() {
-            log.level.get_or_insert(LogLevel::Debug);
+            log.level.get_or_insert_with(|| LogLevel::Debug.into());
         }
     }
     if !apart.is_empty() {
@@ -58,7 +58,7 @@ pub(super) fn logging(pairings: &[Pairing<'_>], options: &Options, cx: &mut Cx<'
     }
     Some(logs)
         .filter(|logs| !logs.is_empty())
-        .map(|logs| Logging { logs })
+        .map(|logs| Logging { sink: None, logs })
 }
 
 /// `logs` of a server: which of its hosts are logged where. `None` if none of its sites has a log.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{
     address::Ports,
     cx::Cx,
-    directive::{self, Binding, log_body, unsupported_global_log},
+    directive::{self, Binding, global_log},
     server_options::{self, ServerOptions},
 };
 use crate::{
@@ -205,18 +205,7 @@ fn log(line: &Line, options: &mut Options, cx: &mut Cx<'_>) {
     let (first, surplus) = line.args.split_at_checked(1).unwrap_or_default();
     cx.surplus(surplus);
     let name = first.first().map_or("default", |name| name.text.as_str());
-    let (mut include, mut exclude) = (Vec::new(), Vec::new());
-    let mut log = log_body(line.block.as_deref().unwrap_or_default(), cx, |line, cx| {
-        let names = match line.name.text.as_str() {
-            "include" => &mut include,
-            "exclude" => &mut exclude,
-            _ => return unsupported_global_log(&line.name, cx),
-        };
-        let args = cx.some(line, "the name of a logger").unwrap_or_default();
-        names.extend(args.iter().map(|name| name.text.clone()));
-    });
-    log.include = include;
-    log.exclude = exclude;
+    let log = global_log(line.block.as_deref().unwrap_or_default(), cx);
     if options.logs.iter().any(|(seen, _)| seen == name) {
         cx.error(line.name.span, format!("the log `{name}` is defined twice"), None);
     }

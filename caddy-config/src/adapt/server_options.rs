@@ -12,18 +12,20 @@ use crate::{
     units,
 };
 
-const SUPPORTED: [&str; 7] = [
+const SUPPORTED: [&str; 9] = [
     "client_ip_headers",
+    "log_credentials",
     "max_header_size",
     "name",
     "protocols",
     "timeouts",
+    "trace",
     "trusted_proxies",
     "trusted_proxies_strict",
 ];
 
 /// Options of Caddy that Doorway does not know yet.
-const LATER: [&str; 16] = [
+const LATER: [&str; 14] = [
     "0rtt",
     "enable_full_duplex",
     "expected_dot_headers",
@@ -32,12 +34,10 @@ const LATER: [&str; 16] = [
     "keepalive_idle",
     "keepalive_interval",
     "listener_wrappers",
-    "log_credentials",
     "metrics",
     "packet_conn_wrappers",
     "read_body_idle",
     "strict_sni_host",
-    "trace",
     "trusted_proxies_unix",
     "write_idle",
 ];
@@ -63,10 +63,12 @@ pub(super) struct ServerOptions {
     pub(super) name: Option<String>,
     client_ip_headers: Vec<String>,
     idle: Option<Duration>,
+    log_credentials: bool,
     max_header_bytes: Option<u64>,
     protocols: Vec<Protocol>,
     read_body: Option<Duration>,
     read_header: Option<Duration>,
+    trace: bool,
     trusted_proxies: Option<Vec<IpRange>>,
     trusted_proxies_strict: bool,
     write: Option<Duration>,
@@ -96,6 +98,12 @@ impl ServerOptions {
             .map(|ranges| IpSource::Static { ranges });
         server.trusted_proxies_strict = self.trusted_proxies_strict;
         server.write_timeout = self.write;
+        // As in Caddy, what is said about access logs turns them on.
+        if self.log_credentials || self.trace {
+            let logs = server.logs.get_or_insert_default();
+            logs.should_log_credentials = self.log_credentials;
+            logs.trace = self.trace;
+        }
     }
 }
 
@@ -136,6 +144,14 @@ fn option(line: &Line, options: &mut ServerOptions, others: &[ServerOptions], cx
                 }
                 options.client_ip_headers.push(arg.text.clone());
             }
+        }
+        "log_credentials" => {
+            cx.nothing(line);
+            options.log_credentials = true;
+        }
+        "trace" => {
+            cx.nothing(line);
+            options.trace = true;
         }
         "max_header_size" => {
             let size = cx.one(line, "a size, such as 32KiB").and_then(|arg| {

@@ -46,7 +46,7 @@ pub(super) fn read(mut block: Block, cx: &mut Cx<'_>) -> Site {
     for (span, item) in block::items(&block.lines, cx) {
         match item {
             Item::Bind(binding) => site.bindings.push(binding),
-            Item::Log(log) => site.logs.push((log, span)),
+            Item::Log(log) => site.logs.push((*log, span)),
             Item::Route(route) => site.routes.push(route),
             Item::Tls(tls) => site.tls.push((tls, span)),
         }

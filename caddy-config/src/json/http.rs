@@ -107,6 +107,8 @@ fn server_logs<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<ServerLogs> {
             .unwrap_or_default(),
         skip_hosts: object.strings("skip_hosts", cx),
         skip_unmapped_hosts: object.flag("skip_unmapped_hosts", cx),
+        should_log_credentials: object.flag("should_log_credentials", cx),
+        trace: object.flag("trace", cx),
     };
     object.finish(cx);
     Some(logs)

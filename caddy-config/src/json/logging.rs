@@ -1,26 +1,37 @@
 //! Loggers.
 
-use std::path::PathBuf;
+mod encoder;
+mod writer;
 
+use self::{encoder::encoder, writer::writer};
 use super::{
     decode::{Cx, Object},
     reader::Node,
+    scalar::{count, duration},
 };
 use crate::{
-    model::{Log, LogEncoder, LogLevel, LogWriter, Logging},
+    model::{Log, LogLevelName, LogSampling, LogSink, Logging},
     suggest::did_you_mean,
 };
 
-const WRITERS: [&str; 4] = ["discard", "file", "stderr", "stdout"];
-const ENCODERS: [&str; 2] = ["console", "json"];
+/// What to do about a level that is none.
+const LEVELS: &str = "expected \"DEBUG\", \"INFO\", \"WARN\", \"ERROR\", \"PANIC\" or \"FATAL\"";
 
 pub(super) fn logging<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Logging> {
     let mut object = Object::open(node, cx)?;
-    let logs = object
-        .get("logs", cx, |node, cx| cx.map(node, log))
-        .unwrap_or_default();
+    let logging = Logging {
+        sink: object.get("sink", cx, |node, cx| {
+            let mut object = Object::open(node, cx)?;
+            let writer = object.get("writer", cx, writer);
+            object.finish(cx);
+            Some(LogSink { writer })
+        }),
+        logs: object
+            .get("logs", cx, |node, cx| cx.map(node, log))
+            .unwrap_or_default(),
+    };
     object.finish(cx);
-    Some(Logging { logs })
+    Some(logging)
 }
 
 fn log<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Log> {
@@ -29,6 +40,7 @@ fn log<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Log> {
         writer: object.get("writer", cx, writer),
         encoder: object.get("encoder", cx, encoder),
         level: object.get("level", cx, level),
+        sampling: object.get("sampling", cx, sampling),
         include: object.strings("include", cx),
         exclude: object.strings("exclude", cx),
     };
@@ -36,43 +48,20 @@ fn log<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Log> {
     Some(log)
 }
 
-fn writer<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<LogWriter> {
-    let mut object = Object::open(node, cx)?;
-    let writer = match kind(&mut object, "output", &WRITERS, cx)? {
-        "discard" => LogWriter::Discard {},
-        "stderr" => LogWriter::Stderr {},
-        "stdout" => LogWriter::Stdout {},
-        _ => {
-            let filename = object.require("filename", cx, |node, cx| {
-                let path = cx.string(node)?;
-                cx.check(node, (!path.is_empty()).then_some(()).ok_or("the path is empty"))?;
-                Some(PathBuf::from(path))
-            });
-            LogWriter::File {
-                filename: filename.unwrap_or_default(),
-            }
-        }
-    };
-    object.finish(cx);
-    Some(writer)
+fn level<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<LogLevelName> {
+    let name = cx.string(node).filter(|name| !name.is_empty())?;
+    cx.check(node, LogLevelName::parse(&name).ok_or(LEVELS))
 }
 
-fn encoder<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<LogEncoder> {
+fn sampling<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<LogSampling> {
     let mut object = Object::open(node, cx)?;
-    let encoder = match kind(&mut object, "format", &ENCODERS, cx)? {
-        "console" => LogEncoder::Console {},
-        _ => LogEncoder::Json {},
+    let sampling = LogSampling {
+        interval: object.get("interval", cx, duration),
+        first: object.get("first", cx, count),
+        thereafter: object.get("thereafter", cx, count),
     };
     object.finish(cx);
-    Some(encoder)
-}
-
-fn level<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<LogLevel> {
-    let name = cx.string(node)?;
-    cx.check(
-        node,
-        LogLevel::named(&name).ok_or("expected \"DEBUG\", \"INFO\", \"WARN\" or \"ERROR\""),
-    )
+    Some(sampling)
 }
 
 /// The value of the field that names what an object is.

@@ -40,6 +40,12 @@ pub(super) fn port<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<u16> {
     port
 }
 
+/// A whole number where zero stands for the default.
+pub(super) fn count<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<u32> {
+    let number = cx.number(node, u64::from(u32::MAX))?;
+    u32::try_from(number).ok().filter(|number| *number != 0)
+}
+
 /// A port where zero stands for the default.
 pub(super) fn default_port<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<u16> {
     let number = cx.number(node, u64::from(u16::MAX))?;

@@ -3,7 +3,7 @@
 use super::{
     decode::{Cx, Object},
     reader::{Node, Value},
-    scalar::{dial, duration, resolver},
+    scalar::{count, dial, duration, resolver},
 };
 use crate::{
     model::{
@@ -101,10 +101,6 @@ fn http_transport<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) -> HttpTrans
 }
 
 fn keep_alive<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<KeepAlive> {
-    let count = |node: &'n Node, cx: &mut Cx<'n, '_>| {
-        let number = cx.number(node, u64::from(u32::MAX))?;
-        u32::try_from(number).ok().filter(|number| *number != 0)
-    };
     let mut object = Object::open(node, cx)?;
     let keep_alive = KeepAlive {
         enabled: object.get("enabled", cx, |node, cx| cx.boolean(node)),

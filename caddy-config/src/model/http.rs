@@ -144,6 +144,13 @@ pub struct ServerLogs {
     /// Whether requests to hosts without an entry in `logger_names` are not logged.
     #[serde(skip_serializing_if = "is_false")]
     pub skip_unmapped_hosts: bool,
+    /// Whether `Cookie`, `Set-Cookie`, `Authorization` and `Proxy-Authorization` are logged as they are; else
+    /// only that they were there.
+    #[serde(skip_serializing_if = "is_false")]
+    pub should_log_credentials: bool,
+    /// Whether each handler is logged as it runs, at level debug.
+    #[serde(skip_serializing_if = "is_false")]
+    pub trace: bool,
 }
 
 // === impl Protocol ===

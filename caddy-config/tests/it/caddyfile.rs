@@ -348,50 +348,6 @@ fn matchers_say_what_is_wrong() {
 }
 
 #[test]
-fn logs_say_what_is_wrong() {
-    in_a_site(&[
-        ("log a b", "2:8: unexpected argument `b`"),
-        (
-            "log {\n\t\toutput\n\t}",
-            "3:3: `output` needs stdout, stderr, discard or file",
-        ),
-        (
-            "log {\n\t\toutput net a:1\n\t}",
-            "3:10: unknown or unsupported output `net`",
-        ),
-        ("log {\n\t\toutput file\n\t}", "3:10: `file` needs a path"),
-        (
-            "log {\n\t\toutput file x {\n\t\t\troll_size 1MB\n\t\t}\n\t}",
-            "4:4: the option `roll_size` of a log file is not supported yet",
-        ),
-        (
-            "log {\n\t\tformat xml\n\t}",
-            "3:10: unknown or unsupported format `xml`",
-        ),
-        (
-            "log {\n\t\tlevel LOUD\n\t}",
-            "3:9: expected DEBUG, INFO, WARN or ERROR",
-        ),
-        (
-            "log {\n\t\tlevel INFO\n\t\tlevel WARN\n\t}",
-            "4:3: `level` is given twice, first on line 3",
-        ),
-        (
-            "log {\n\t\tsampling\n\t}",
-            "3:3: `sampling` is not supported yet in `log`",
-        ),
-        (
-            "log {\n\t\tinclude a\n\t}",
-            "3:3: `include` is not possible in the log of a site",
-        ),
-        (
-            "log a {\n\t\toutput stdout\n\t}\n\tlog a {\n\t\toutput stderr\n\t}",
-            "5:2: the log `a` is defined twice, in different ways",
-        ),
-    ]);
-}
-
-#[test]
 fn a_doors_handler_says_what_is_missing() {
     let upstream = "upstream {\n\t\tpod_cidr 10.0.0.0/24\n\t\thost svc\n\t\tupstream_port 8080\n\t}";
     let all = format!("secret MDEyMzQ1Njc4OWFiY2RlZg==\n\tcookie_name c\n\t{upstream}");

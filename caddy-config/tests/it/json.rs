@@ -321,7 +321,7 @@ fn settings_of_the_proxy_that_are_not_supported_are_errors() {
         ),
         (
             r#"{"logging":{"logs":{"a":{"level":"LOUD"}}}}"#.to_owned(),
-            r#"expected "DEBUG", "INFO", "WARN" or "ERROR""#,
+            r#"expected "DEBUG", "INFO", "WARN", "ERROR", "PANIC" or "FATAL""#,
         ),
         (
             r#"{"logging":{"logs":{"a":{"writer":{"output":"file"}}}}}"#.to_owned(),

@@ -11,4 +11,6 @@ mod json;
 #[cfg(test)]
 mod listening;
 #[cfg(test)]
+mod logging;
+#[cfg(test)]
 mod round_trip;

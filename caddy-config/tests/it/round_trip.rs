@@ -1,17 +1,20 @@
 //! What the model prints, it reads again as the same.
 
-use std::{collections::BTreeMap, net::IpAddr, path::PathBuf, time::Duration};
+mod logging;
+
+use std::{collections::BTreeMap, net::IpAddr, time::Duration};
 
 use caddy_config::{
     Admin, Apps, AutomaticHttps, Automation, AutomationPolicy, CertificateFile, CertificateSelection,
     Certificates, Config, DoorsHandler, DoorsUpstream, DynamicUpstreams, ErrorRoutes, FlushInterval, Handler,
     HeaderOps, Headers, HostPort, HttpApp, HttpTransport, HttpVersion, Invoke, IpRange, IpSource, Issuer,
-    KeepAlive, ListenAddress, LoadBalancing, Log, LogEncoder, LogLevel, LogWriter, Logging, MatcherSet,
-    Protocol, Replacement, Resolver, ResponseMatcher, ResponseOps, ReverseProxy, Route, SelectionPolicy,
-    Server, ServerLogs, StaticResponse, Status, Subroute, TlsApp, TlsConnectionPolicy, TlsMatcher, Transport,
-    UnixSocket, Upstream, from_json,
+    KeepAlive, ListenAddress, LoadBalancing, MatcherSet, Protocol, Replacement, Resolver, ResponseMatcher,
+    ResponseOps, ReverseProxy, Route, SelectionPolicy, Server, ServerLogs, StaticResponse, Status, Subroute,
+    TlsApp, TlsConnectionPolicy, TlsMatcher, Transport, UnixSocket, Upstream, from_json,
 };
 use proptest::{collection::vec, option, prelude::*};
+
+use self::logging::logging;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
@@ -82,40 +85,6 @@ fn admin() -> impl Strategy<Value = Admin> {
             enforce_origin,
             origins,
         })
-}
-
-fn logging() -> impl Strategy<Value = Logging> {
-    let writer = prop_oneof![
-        Just(LogWriter::Discard {}),
-        Just(LogWriter::Stderr {}),
-        Just(LogWriter::Stdout {}),
-        name().prop_map(|name| LogWriter::File {
-            filename: PathBuf::from(name)
-        }),
-    ];
-    let encoder = prop_oneof![Just(LogEncoder::Console {}), Just(LogEncoder::Json {})];
-    let level = prop_oneof![
-        Just(LogLevel::Debug),
-        Just(LogLevel::Info),
-        Just(LogLevel::Warn),
-        Just(LogLevel::Error)
-    ];
-    let names = || vec(name(), 0..3);
-    let log = (
-        option::of(writer),
-        option::of(encoder),
-        option::of(level),
-        names(),
-        names(),
-    )
-        .prop_map(|(writer, encoder, level, include, exclude)| Log {
-            writer,
-            encoder,
-            level,
-            include,
-            exclude,
-        });
-    prop::collection::btree_map(name(), log, 0..3).prop_map(|logs| Logging { logs })
 }
 
 fn tls() -> impl Strategy<Value = TlsApp> {
@@ -269,12 +238,14 @@ fn policy() -> impl Strategy<Value = TlsConnectionPolicy> {
 
 fn server_logs() -> impl Strategy<Value = ServerLogs> {
     let names = prop::collection::btree_map(name(), vec(value(), 0..3), 0..3);
-    (option::of(name()), names, vec(name(), 0..2), any::<bool>()).prop_map(
-        |(default_logger_name, logger_names, skip_hosts, skip_unmapped_hosts)| ServerLogs {
+    (option::of(name()), names, vec(name(), 0..2), any::<[bool; 3]>()).prop_map(
+        |(default_logger_name, logger_names, skip_hosts, switches)| ServerLogs {
             default_logger_name,
             logger_names,
             skip_hosts,
-            skip_unmapped_hosts,
+            skip_unmapped_hosts: switches[0],
+            should_log_credentials: switches[1],
+            trace: switches[2],
         },
     )
 }

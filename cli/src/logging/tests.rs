@@ -1,5 +1,6 @@
 //! Which lines reach which logger, and what they look like.
 
+use caddy_config::{FileWriter, LineFormat};
 use tracing::{debug, error, info, warn};
 
 use super::*;
@@ -10,7 +11,11 @@ fn lines_of(logs: &[(&str, Log)], file: &Path, work: impl FnOnce()) -> Vec<Strin
         .iter()
         .map(|(name, log)| ((*name).to_owned(), log.clone()))
         .collect();
-    let loggers = Loggers::new(Some(&Logging { logs }), false).unwrap();
+    let logging = Logging {
+        logs,
+        ..Logging::default()
+    };
+    let loggers = Loggers::new(Some(&logging), false).unwrap();
     tracing::subscriber::with_default(Registry::default().with(loggers), work);
     fs::read_to_string(file)
         .unwrap()
@@ -21,9 +26,10 @@ fn lines_of(logs: &[(&str, Log)], file: &Path, work: impl FnOnce()) -> Vec<Strin
 
 fn to_file(file: &Path) -> Log {
     Log {
-        writer: Some(LogWriter::File {
+        writer: Some(LogWriter::File(FileWriter {
             filename: file.to_owned(),
-        }),
+            ..FileWriter::default()
+        })),
         ..Log::default()
     }
 }
@@ -74,7 +80,7 @@ fn a_line_for_people_cannot_be_forged_by_what_strangers_send() {
     let directory = Directory::new("console");
     let file = directory.0.join("proxy.log");
     let log = Log {
-        encoder: Some(LogEncoder::Console {}),
+        encoder: Some(LogEncoder::Console(LineFormat::default())),
         ..to_file(&file)
     };
     let lines = lines_of(&[(DEFAULT, log)], &file, || {
@@ -124,7 +130,7 @@ fn the_level_of_the_configuration_decides_and_libraries_stay_quiet() {
     let directory = Directory::new("level");
     let file = directory.0.join("debug.log");
     let log = Log {
-        level: Some(LogLevel::Debug),
+        level: Some(LogLevel::Debug.into()),
         ..to_file(&file)
     };
     let lines = lines_of(&[(DEFAULT, log)], &file, || {
@@ -143,12 +149,14 @@ fn a_discarded_log_has_no_lines_and_a_bad_path_is_an_error_with_its_path() {
     };
     let logging = Logging {
         logs: [(DEFAULT.to_owned(), discard)].into(),
+        ..Logging::default()
     };
     let loggers = Loggers::new(Some(&logging), false).unwrap();
     assert_eq!(loggers.most_verbose(), None);
 
     let bad = Logging {
         logs: [("bad".to_owned(), to_file(Path::new("/dev/null/x.log")))].into(),
+        ..Logging::default()
     };
     let message = format!("{:#}", Loggers::new(Some(&bad), false).unwrap_err());
     assert!(
@@ -174,11 +182,12 @@ fn an_access_log_is_left_to_the_proxy() {
     let file = directory.0.join("access.log");
     let log = Log {
         include: vec!["http.log.access.log0".to_owned()],
-        level: Some(LogLevel::Debug),
+        level: Some(LogLevel::Debug.into()),
         ..to_file(&file)
     };
     let logging = Logging {
         logs: [("log0".to_owned(), log)].into(),
+        ..Logging::default()
     };
     let loggers = Loggers::new(Some(&logging), false).unwrap();
     assert_eq!(

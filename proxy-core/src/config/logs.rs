@@ -26,6 +26,11 @@ impl Opened {
         let none = BTreeMap::new();
         let logs = logging.map_or(&none, |logging| &logging.logs);
         for (name, log) in logs {
+            errors.extend(unsupported(log).map(|what| BuildError::Unsupported {
+                server: format!("log {name}"),
+                what: what.to_owned(),
+                way_out: "remove it",
+            }));
             let destination = destination(log.writer.as_ref());
             let writer = match writers.get(&destination) {
                 Some(writer) => Arc::clone(writer),
@@ -83,6 +88,16 @@ impl Opened {
     }
 }
 
+/// What the model can say and logs do not do yet, and what would be wrong to pass over.
+fn unsupported(log: &model::Log) -> Option<&'static str> {
+    match &log.encoder {
+        Some(model::LogEncoder::Filter(_)) => Some("the format `filter`"),
+        Some(model::LogEncoder::Append(_)) => Some("the format `append`"),
+        _ if log.sampling.is_some() => Some("`sampling`"),
+        _ => None,
+    }
+}
+
 /// A log that includes `http.log.access.NAME` is what servers call NAME; the default log is "".
 fn access_name(name: &str, log: &model::Log) -> String {
     let included = log
@@ -100,7 +115,7 @@ fn destination(writer: Option<&model::LogWriter>) -> Destination {
     match writer {
         Some(model::LogWriter::Stdout {}) => Destination::Stdout,
         Some(model::LogWriter::Discard {}) => Destination::Discard,
-        Some(model::LogWriter::File { filename }) => Destination::File(filename.clone()),
+        Some(model::LogWriter::File(file)) => Destination::File(file.filename.clone()),
         _ => Destination::Stderr,
     }
 }
@@ -113,7 +128,10 @@ fn sink(name: &str, log: &model::Log, writer: Arc<LogWriter>) -> Sink {
             name.to_owned()
         },
         json: is_json(log),
-        only_errors: matches!(log.level, Some(model::LogLevel::Warn | model::LogLevel::Error)),
+        only_errors: log
+            .level
+            .as_ref()
+            .is_some_and(|level| level.level() >= model::LogLevel::Warn),
         writer,
     }
 }
@@ -121,7 +139,7 @@ fn sink(name: &str, log: &model::Log, writer: Arc<LogWriter>) -> Sink {
 /// As Caddy: readable on a terminal, else JSON, unless the configuration says otherwise.
 fn is_json(log: &model::Log) -> bool {
     match (&log.encoder, &log.writer) {
-        (Some(model::LogEncoder::Console {}), _) => false,
+        (Some(model::LogEncoder::Console(_)), _) => false,
         (None, None | Some(model::LogWriter::Stderr {})) => !std::io::stderr().is_terminal(),
         (None, Some(model::LogWriter::Stdout {})) => !std::io::stdout().is_terminal(),
         _ => true,

@@ -1,16 +1,27 @@
-//! `log [NAME] { output ...; format ...; level ...; hostnames ...; no_hostname }`: an access log.
+//! `log [NAME] { output ...; format ...; level ...; sampling ...; hostnames ...; no_hostname }`: an access log.
 
-use std::path::PathBuf;
+mod format;
+mod output;
 
-use super::super::{args::Args, cx::Cx};
+use super::super::{
+    args::Args,
+    cx::Cx,
+    values::{Once, block, count, duration, texts},
+};
 use crate::{
     caddyfile::{parser::Line, token::Token},
-    model::{Log, LogEncoder, LogLevel, LogWriter},
-    source::Span,
+    model::{Log, LogLevelName, LogSampling},
 };
 
-const SUPPORTED: [&str; 5] = ["format", "hostnames", "level", "no_hostname", "output"];
-const GLOBAL: [&str; 5] = ["exclude", "format", "include", "level", "output"];
+const SUPPORTED: [&str; 6] = [
+    "format",
+    "hostnames",
+    "level",
+    "no_hostname",
+    "output",
+    "sampling",
+];
+const GLOBAL: [&str; 6] = ["exclude", "format", "include", "level", "output", "sampling"];
 
 /// What a `log` directive of a site says.
 #[derive(Clone, Debug, Default)]
@@ -58,113 +69,73 @@ pub(super) fn read(mut args: Args<'_>, cx: &mut Cx<'_>) -> SiteLog {
     site
 }
 
+/// The block of the global option `log`.
+pub(in crate::adapt) fn global(lines: &[Line], cx: &mut Cx<'_>) -> Log {
+    let (mut include, mut exclude) = (Vec::new(), Vec::new());
+    let log = body(lines, cx, |line, cx| match line.name.text.as_str() {
+        "include" => include.extend(texts(line, "the name of a logger", cx)),
+        "exclude" => exclude.extend(texts(line, "the name of a logger", cx)),
+        _ => unsupported(&line.name, &GLOBAL, cx),
+    });
+    Log {
+        include,
+        exclude,
+        ..log
+    }
+}
+
 /// The lines that the log of a site and the global option have in common; `other` gets the rest.
-pub(in crate::adapt) fn body(
-    lines: &[Line],
-    cx: &mut Cx<'_>,
-    mut other: impl FnMut(&Line, &mut Cx<'_>),
-) -> Log {
+fn body(lines: &[Line], cx: &mut Cx<'_>, mut other: impl FnMut(&Line, &mut Cx<'_>)) -> Log {
     let mut log = Log::default();
-    let mut seen: Vec<(&str, Span)> = Vec::new();
+    let mut once = Once::default();
     for line in lines {
-        let name = line.name.text.as_str();
-        match name {
-            "output" => log.writer = writer(line, cx),
-            "format" => log.encoder = encoder(line, cx),
+        match line.name.text.as_str() {
+            "output" => log.writer = output::read(line, cx),
+            "format" => log.encoder = format::read(line, cx),
             "level" => log.level = level(line, cx),
+            "sampling" => log.sampling = Some(sampling(line, cx)),
             _ => {
                 other(line, cx);
                 continue;
             }
         }
-        if let Some((_, first)) = seen.iter().find(|(seen, _)| *seen == name) {
-            cx.twice(&line.name, *first);
-        }
-        seen.push((name, line.name.span));
+        once.note(&line.name, cx);
     }
     log
 }
 
-/// An option that neither kind of log has.
-pub(super) fn unsupported(name: &Token, known: &[&'static str], cx: &mut Cx<'_>) {
-    if matches!(name.text.as_str(), "sampling" | "core") {
-        let text = cx.quote(name);
-        cx.error(name.span, format!("`{text}` is not supported yet in `log`"), None);
+/// An option that the log does not have.
+fn unsupported(name: &Token, known: &[&'static str], cx: &mut Cx<'_>) {
+    if name.text == "core" {
+        let help = "remove it; lines are written by `output` and `format`".to_owned();
+        cx.error(name.span, "`core` is not supported in `log`", help);
     } else {
         cx.unknown(name, "option", known);
     }
 }
 
-/// An option of the global `log` that no log has.
-pub(in crate::adapt) fn unsupported_global(name: &Token, cx: &mut Cx<'_>) {
-    unsupported(name, &GLOBAL, cx);
-}
-
-fn writer(line: &Line, cx: &mut Cx<'_>) -> Option<LogWriter> {
-    let (kind, rest) = kind(line, "stdout, stderr, discard or file", cx)?;
-    if kind.text == "file" {
-        let Some((path, surplus)) = rest.split_first() else {
-            cx.error(kind.span, "`file` needs a path", None);
-            return None;
-        };
-        cx.surplus(surplus);
-        if path.text.is_empty() {
-            cx.error(path.span, "the path is empty", None);
-        }
-        for inner in line.block.iter().flatten() {
-            let name = cx.quote(&inner.name);
-            let help = "remove it; rotate the file with logrotate and copytruncate until then".to_owned();
-            cx.error(
-                inner.name.span,
-                format!("the option `{name}` of a log file is not supported yet"),
-                help,
-            );
-        }
-        return Some(LogWriter::File {
-            filename: PathBuf::from(&path.text),
-        });
-    }
-    let writer = match kind.text.as_str() {
-        "stdout" => LogWriter::Stdout {},
-        "stderr" => LogWriter::Stderr {},
-        "discard" => LogWriter::Discard {},
-        _ => {
-            cx.unknown(kind, "output", &["discard", "file", "stderr", "stdout"]);
-            return None;
-        }
-    };
-    cx.no_block(line);
-    cx.surplus(rest);
-    Some(writer)
-}
-
-fn encoder(line: &Line, cx: &mut Cx<'_>) -> Option<LogEncoder> {
-    let (kind, rest) = kind(line, "console or json", cx)?;
-    cx.surplus(rest);
-    for inner in line.block.iter().flatten() {
-        let name = cx.quote(&inner.name);
-        cx.error(
-            inner.name.span,
-            format!("the option `{name}` of a log format is not supported yet"),
-            None,
-        );
-    }
-    match kind.text.as_str() {
-        "console" => Some(LogEncoder::Console {}),
-        "json" => Some(LogEncoder::Json {}),
-        _ => {
-            cx.unknown(kind, "format", &["console", "json"]);
-            None
-        }
-    }
-}
-
-fn level(line: &Line, cx: &mut Cx<'_>) -> Option<LogLevel> {
+fn level(line: &Line, cx: &mut Cx<'_>) -> Option<LogLevelName> {
     let arg = cx.one(line, "DEBUG, INFO, WARN or ERROR")?;
     cx.check(
         arg,
-        LogLevel::named(&arg.text).ok_or("expected DEBUG, INFO, WARN or ERROR"),
+        LogLevelName::parse(&arg.text).ok_or("expected DEBUG, INFO, WARN, ERROR, PANIC or FATAL"),
     )
+}
+
+fn sampling(line: &Line, cx: &mut Cx<'_>) -> LogSampling {
+    let mut sampling = LogSampling::default();
+    cx.surplus(&line.args);
+    let mut once = Once::default();
+    for line in block(line) {
+        match line.name.text.as_str() {
+            "interval" => sampling.interval = duration(line, cx),
+            "first" => sampling.first = count(line, cx),
+            "thereafter" => sampling.thereafter = count(line, cx),
+            _ => cx.unknown(&line.name, "option", &["first", "interval", "thereafter"]),
+        }
+        once.note(&line.name, cx);
+    }
+    sampling
 }
 
 /// The first argument, which says what the rest means.

@@ -1,0 +1,76 @@
+//! Lines with one value of a certain form, and settings that may occur once.
+
+use std::time::Duration;
+
+use super::cx::Cx;
+use crate::{
+    caddyfile::{parser::Line, token::Token},
+    check,
+    source::Span,
+    units,
+};
+
+/// The settings of a block that were seen.
+#[derive(Debug, Default)]
+pub(super) struct Once<'l>(Vec<(&'l str, Span)>);
+
+// === impl Once ===
+
+impl<'l> Once<'l> {
+    /// Reports a setting that was seen before.
+    pub(super) fn note(&mut self, name: &'l Token, cx: &mut Cx<'_>) {
+        if let Some((_, first)) = self.0.iter().find(|(seen, _)| *seen == name.text) {
+            cx.twice(name, *first);
+        }
+        self.0.push((&name.text, name.span));
+    }
+}
+
+/// The lines in a directive's braces.
+pub(super) fn block(line: &Line) -> &[Line] {
+    line.block.as_deref().unwrap_or_default()
+}
+
+/// `NAME DURATION`; zero is as good as not said.
+pub(super) fn duration(line: &Line, cx: &mut Cx<'_>) -> Option<Duration> {
+    exact_duration(line, cx).filter(|duration| !duration.is_zero())
+}
+
+/// [`duration`] where zero means something.
+pub(super) fn exact_duration(line: &Line, cx: &mut Cx<'_>) -> Option<Duration> {
+    let arg = cx.one(line, "a duration, such as 10s")?;
+    parse_duration(arg, cx)
+}
+
+pub(super) fn parse_duration(arg: &Token, cx: &mut Cx<'_>) -> Option<Duration> {
+    let duration = units::duration(&arg.text);
+    cx.check(arg, duration.ok_or("expected a duration, such as 10s"))
+}
+
+/// `NAME NUMBER`; zero is as good as not said.
+pub(super) fn count(line: &Line, cx: &mut Cx<'_>) -> Option<u32> {
+    let arg = cx.one(line, "a number")?;
+    let count = arg.text.parse::<u32>().map_err(|_| "expected a whole number");
+    cx.check(arg, count).filter(|count| *count != 0)
+}
+
+/// `NAME TEXT`.
+pub(super) fn text(line: &Line, what: &str, cx: &mut Cx<'_>) -> Option<String> {
+    cx.one(line, what).map(|arg| arg.text.clone())
+}
+
+/// The path of a file: not empty, and without placeholders, which nobody would fill in.
+pub(super) fn path(arg: &Token, cx: &mut Cx<'_>) -> Option<String> {
+    let fit = if arg.text.is_empty() {
+        Err("the path is empty")
+    } else {
+        check::no_placeholder(&arg.text)
+    };
+    cx.check(arg, fit.map(|()| arg.text.clone()))
+}
+
+/// A list of texts, at least one.
+pub(super) fn texts(line: &Line, what: &str, cx: &mut Cx<'_>) -> Vec<String> {
+    let args = cx.some(line, what).unwrap_or_default();
+    args.iter().map(|arg| arg.text.clone()).collect()
+}
