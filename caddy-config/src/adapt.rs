@@ -63,6 +63,31 @@ pub fn from_caddyfile(
 /// Reads a Caddyfile, and the files that it imports, through `surroundings`. What it imports is looked for in the
 /// directory of `file_name`.
 ///
+/// ```
+/// use std::path::Path;
+///
+/// use caddy_config::{FileError, Surroundings, from_caddyfile_in};
+///
+/// struct OneFile;
+///
+/// impl Surroundings for OneFile {
+///     fn variable(&self, _: &str) -> Option<String> {
+///         None
+///     }
+///
+///     fn read(&self, path: &Path, _: usize) -> Result<Vec<u8>, FileError> {
+///         match path.to_str() {
+///             Some("etc/hello.conf") => Ok(b"respond hello".to_vec()),
+///             _ => Err(FileError::NotFound),
+///         }
+///     }
+/// }
+///
+/// let adapted = from_caddyfile_in("etc/Caddyfile", ":80 {\n\timport hello.conf\n}\n", &OneFile)?;
+/// assert!(adapted.inputs.files.contains(Path::new("etc/hello.conf")));
+/// # Ok::<(), caddy_config::Diagnostics>(())
+/// ```
+///
 /// # Errors
 ///
 /// As [`from_caddyfile`], and files that cannot be imported.
@@ -71,7 +96,7 @@ pub fn from_caddyfile_in(
     text: &str,
     surroundings: &dyn Surroundings,
 ) -> Result<Adapted, Diagnostics> {
-    let sources = Sources::new(file_name, text);
+    let mut sources = Sources::new(file_name, text);
     let mut report = Report::default();
     let config = if text.len() > MAX_TEXT {
         report.error(
@@ -81,7 +106,7 @@ pub fn from_caddyfile_in(
         );
         Config::default()
     } else {
-        adapt(&sources, surroundings, &mut report)
+        adapt(&mut sources, surroundings, &mut report)
     };
     let (config, warnings) = report.finish(config, &sources)?;
     Ok(Adapted {
@@ -91,7 +116,7 @@ pub fn from_caddyfile_in(
     })
 }
 
-fn adapt(sources: &Sources<'_>, surroundings: &dyn Surroundings, report: &mut Report) -> Config {
+fn adapt(sources: &mut Sources<'_>, surroundings: &dyn Surroundings, report: &mut Report) -> Config {
     if sources.first().text().trim().is_empty() {
         report.error(
             Span::new(0, 0),
@@ -138,9 +163,7 @@ fn read_blocks(blocks: Vec<Block>, cx: &mut Cx<'_>) -> (Options, Vec<Site>) {
                 );
             }
             Kind::Site => sites.push(site::read(block, cx)),
-            Kind::Snippet => later(block.span, "snippets", cx),
             Kind::NamedRoute => later(block.span, "named routes", cx),
-            Kind::Import => later(block.span, "imports", cx),
         }
     }
     (options, sites)

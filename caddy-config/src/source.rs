@@ -2,7 +2,7 @@
 
 mod report;
 
-use std::{borrow::Cow, ops::Range, sync::Arc};
+use std::{borrow::Cow, ops::Range, path::Path, sync::Arc};
 
 pub(crate) use self::report::Report;
 use crate::{
@@ -56,11 +56,17 @@ pub(crate) struct Source<'t> {
     line_starts: Vec<usize>,
 }
 
-/// An import that was carried out.
+/// An import that was carried out, or the block of one that was put in place.
 #[derive(Clone, Copy, Debug)]
-struct ImportLine {
-    /// Where its name is written.
-    target: Span,
+pub(crate) struct ImportLine {
+    /// Where what is imported is named; of a block, where it was put.
+    pub(crate) target: Span,
+    /// From there to the last argument: any of that may be in the tokens that it led to.
+    pub(crate) args: Span,
+    /// The import that the tokens were written by. Of a block, that of the text that the block stands in.
+    pub(crate) written: ImportId,
+    /// What was imported, by a number of its own; nothing of a block.
+    pub(crate) origin: Option<usize>,
 }
 
 // === impl Span ===
@@ -157,6 +163,54 @@ impl<'t> Sources<'t> {
     fn place(&self, span: Span, secrets: &[Span]) -> Place {
         let source = self.of(span).unwrap_or_else(|| self.first());
         source.place(span, secrets)
+    }
+
+    /// The text that `span` begins in, as a path to find others from.
+    pub(crate) fn path_of(&self, span: Span) -> &Path {
+        Path::new(self.of(span).map_or("", |source| &source.name))
+    }
+
+    /// How many bytes all texts have.
+    pub(crate) fn length(&self) -> usize {
+        self.texts.iter().map(|source| source.text.len()).sum()
+    }
+
+    /// Adds a text, which is the last then.
+    pub(crate) fn add(&mut self, name: &str, text: String) {
+        let end = self.last().base.saturating_add(self.last().text.len());
+        // One more, so that the end of a text is not the beginning of the next.
+        let base = end.saturating_add(1);
+        self.texts.push(Source::new(name, Cow::Owned(text), base));
+    }
+
+    pub(crate) fn last(&self) -> &Source<'t> {
+        self.texts.last().expect("there is a text from the start")
+    }
+
+    pub(crate) fn add_import(&mut self, line: ImportLine) -> ImportId {
+        self.imports.push(line);
+        ImportId(u32::try_from(self.imports.len()).unwrap_or(u32::MAX))
+    }
+
+    /// What was imported to write at `id`: the nearest first.
+    pub(crate) fn origins(&self, id: ImportId) -> impl Iterator<Item = (usize, ImportLine)> {
+        let mut at = id;
+        std::iter::from_fn(move || {
+            loop {
+                let line = self.import(at)?;
+                at = line.written;
+                if let Some(origin) = line.origin {
+                    return Some((origin, line));
+                }
+            }
+        })
+    }
+
+    /// Where the arguments of the import stand that what is written at `span` may have been made of.
+    fn arguments_in(&self, span: Span) -> Option<Span> {
+        let written = self.get(span)?;
+        let (_, line) = self.origins(span.import).next()?;
+        written.contains("{args").then_some(line.args)
     }
 
     /// The imports that led to `span`, the nearest first.

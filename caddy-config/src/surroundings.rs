@@ -1,6 +1,7 @@
 //! What a Caddyfile asks for while it is read: environment variables, and files to import.
 
 use std::{
+    collections::BTreeSet,
     error::Error,
     fmt,
     path::{Path, PathBuf},
@@ -53,14 +54,13 @@ pub enum FileError {
     TooLong,
 }
 
-/// The files that a configuration was read from beside its own, so that one can see when they change. None of them
-/// occurs twice.
+/// The files that a configuration was read from beside its own, so that one can see when they change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inputs {
     /// Directories whose files were looked through for a pattern such as `sites/*`.
-    pub directories: Vec<PathBuf>,
+    pub directories: BTreeSet<PathBuf>,
     /// Files that were imported, or that could not be.
-    pub files: Vec<PathBuf>,
+    pub files: BTreeSet<PathBuf>,
 }
 
 /// Variables without files.

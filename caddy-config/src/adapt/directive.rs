@@ -55,7 +55,7 @@ pub(super) const DIRECTIVES: [&str; 12] = [
 ];
 
 /// Directives of Caddy and of its Doors plugin that Doorway is going to support.
-const LATER: [&str; 27] = [
+const LATER: [&str; 26] = [
     "basic_auth",
     "basicauth",
     "copy_response",
@@ -66,7 +66,6 @@ const LATER: [&str; 27] = [
     "forward_auth",
     "handle_errors",
     "handle_path",
-    "import",
     "intercept",
     "invoke",
     "log_append",

@@ -29,7 +29,7 @@ const SUPPORTED: [&str; 9] = [
 ];
 
 /// Options of Caddy that Doorway does not know yet.
-const LATER: [&str; 32] = [
+const LATER: [&str; 31] = [
     "acme_ca",
     "acme_ca_root",
     "acme_dns",
@@ -43,7 +43,6 @@ const LATER: [&str; 32] = [
     "events",
     "fallback_sni",
     "filesystem",
-    "import",
     "key_type",
     "local_certs",
     "metrics",

@@ -14,8 +14,8 @@ pub(crate) type Environment<'e> = &'e dyn Fn(&str) -> Option<String>;
 #[derive(Debug)]
 pub(crate) struct Expanded<'t> {
     text: Cow<'t, str>,
-    /// The number of the first byte of the written text among those of all texts.
-    base: usize,
+    /// Where the written text begins among all texts, and the import that it was read for.
+    at: Span,
     /// In order; each reaches to the start of the next. Empty if nothing was replaced.
     pieces: Vec<Piece>,
 }
@@ -29,10 +29,10 @@ struct Piece {
     replaced: bool,
 }
 
-/// Replaces the variables of `text`, whose first byte has the number `base` among those of all texts.
+/// Replaces the variables of `text`, which begins at `at` among all texts.
 pub(crate) fn expand<'t>(
     text: &'t str,
-    base: usize,
+    at: Span,
     environment: Environment<'_>,
     report: &mut Report,
 ) -> Expanded<'t> {
@@ -48,7 +48,7 @@ pub(crate) fn expand<'t>(
             );
             // Words for findings that are only counted would cost a search each.
             let help = (!report.is_full()).then(|| way_out(text, &reference));
-            report.warn(shifted(reference.span, base), message, help);
+            report.warn(shifted(reference.span, at), message, help);
         }
         let value = value.as_deref().or(reference.default).unwrap_or_default();
         let between = Span::new(copied, reference.span.start);
@@ -67,7 +67,7 @@ pub(crate) fn expand<'t>(
         copied = reference.span.end;
         if out.len() > MAX_TEXT {
             report.error(
-                shifted(reference.span, base),
+                shifted(reference.span, at),
                 format!("the text grows beyond {MAX_TEXT} bytes here"),
                 None,
             );
@@ -77,7 +77,7 @@ pub(crate) fn expand<'t>(
     if pieces.is_empty() {
         return Expanded {
             text: Cow::Borrowed(text),
-            base,
+            at,
             pieces,
         };
     }
@@ -89,7 +89,7 @@ pub(crate) fn expand<'t>(
     out.push_str(text.get(copied..).unwrap_or_default());
     Expanded {
         text: Cow::Owned(out),
-        base,
+        at,
         pieces,
     }
 }
@@ -110,7 +110,7 @@ impl Expanded<'_> {
         let end = self
             .piece(last)
             .map_or(span.end, |piece| piece.origin_of(span.end, true));
-        shifted(Span::new(start, end.max(start)), self.base)
+        shifted(Span::new(start, end.max(start)), self.at)
     }
 
     fn piece(&self, at: usize) -> Option<Piece> {
@@ -131,8 +131,12 @@ impl Piece {
     }
 }
 
-const fn shifted(span: Span, base: usize) -> Span {
-    Span::new(span.start.saturating_add(base), span.end.saturating_add(base))
+const fn shifted(span: Span, by: Span) -> Span {
+    let (start, end) = (
+        span.start.saturating_add(by.start),
+        span.end.saturating_add(by.start),
+    );
+    Span::new(start, end).by(by.import)
 }
 
 /// One `{$NAME:default}`.
@@ -197,7 +201,7 @@ mod tests {
     }
 
     fn expanded(text: &str) -> Expanded<'_> {
-        expand(text, 0, &value, &mut Report::default())
+        expand(text, Span::default(), &value, &mut Report::default())
     }
 
     #[test]
@@ -239,7 +243,7 @@ mod tests {
     fn a_variable_that_is_not_set_is_a_warning() {
         let text = "a\n {$NOPE}";
         let mut report = Report::default();
-        assert_eq!(expand(text, 0, &value, &mut report).text(), "a\n ");
+        assert_eq!(expand(text, Span::default(), &value, &mut report).text(), "a\n ");
         let (_, warnings) = report.finish((), &Sources::new("t", text)).unwrap();
         assert_eq!(warnings.len(), 1);
         assert!(
@@ -254,7 +258,7 @@ mod tests {
         let text = "{$BIG}".repeat(100);
         let mut report = Report::default();
         let big = "x".repeat(1 << 20);
-        let result = expand(&text, 0, &|_| Some(big.clone()), &mut report);
+        let result = expand(&text, Span::default(), &|_| Some(big.clone()), &mut report);
         assert!(result.text().len() < 40 << 20);
         assert!(report.has_errors());
     }

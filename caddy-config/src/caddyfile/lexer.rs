@@ -305,7 +305,7 @@ const fn is_marker(c: char) -> bool {
 }
 
 /// Hides the arguments of every line like `secret ...`.
-fn mask_secrets(tokens: &[Token], report: &mut Report) {
+pub(super) fn mask_secrets(tokens: &[Token], report: &mut Report) {
     let mut secret_line = None;
     let mut before: Option<&Token> = None;
     for token in tokens {

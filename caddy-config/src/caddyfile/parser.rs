@@ -1,9 +1,13 @@
-//! Tokens -> blocks and lines.
+//! Tokens -> blocks and lines. Imports are carried out on the way, where they stand.
 //!
 //! A mistake is reported and stepped over, so that one does not hide the next.
 
-use super::token::Token;
-use crate::source::{Report, Span};
+use super::{
+    import_args::Given,
+    imports::{self, Imports},
+    token::Token,
+};
+use crate::source::Span;
 
 /// Deeper nesting is refused; what people write stays below ten. Each level is four of the JSON, which common
 /// readers refuse beyond 128.
@@ -13,7 +17,7 @@ const MAX_NESTING: usize = 24;
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) kind: Kind,
-    /// The addresses of a site; the name of a snippet or named route; nothing for options.
+    /// The addresses of a site; the name of a named route; nothing for options.
     pub(crate) keys: Vec<Token>,
     pub(crate) lines: Vec<Line>,
     pub(crate) braced: bool,
@@ -28,12 +32,8 @@ pub(crate) enum Kind {
     Options,
     /// A site.
     Site,
-    /// `(name)`: lines to import.
-    Snippet,
     /// `&(name)`: a route to invoke.
     NamedRoute,
-    /// `import ...`: not a block, but stands in the place of one.
-    Import,
 }
 
 /// A word, its arguments, and perhaps a block of lines.
@@ -44,22 +44,28 @@ pub(crate) struct Line {
     pub(crate) block: Option<Vec<Self>>,
 }
 
-struct Parser<'r> {
-    tokens: std::iter::Peekable<std::vec::IntoIter<Token>>,
-    /// Where the last token taken ended, to see line ends.
+struct Parser<'p, 't> {
+    /// The next one last.
+    tokens: Vec<Token>,
+    /// The last token taken without its text, to see line ends.
     last: Option<Token>,
-    report: &'r mut Report,
+    imports: Imports<'p, 't>,
+    /// Too much was imported: what follows from the sudden end is not reported.
+    exhausted: bool,
 }
 
-/// The blocks of a file.
-pub(crate) fn parse(tokens: Vec<Token>, report: &mut Report) -> Vec<Block> {
+/// The blocks of a file, its snippets put in place.
+pub(super) fn parse(mut imports: Imports<'_, '_>) -> Vec<Block> {
+    let mut tokens = imports.first_tokens();
+    tokens.reverse();
     let mut parser = Parser {
-        tokens: tokens.into_iter().peekable(),
+        tokens,
         last: None,
-        report,
+        imports,
+        exhausted: false,
     };
     let mut blocks = Vec::new();
-    while let Some(token) = parser.tokens.peek() {
+    while let Some(token) = parser.peek() {
         if token.closes() {
             let span = token.span;
             parser.next();
@@ -68,8 +74,10 @@ pub(crate) fn parse(tokens: Vec<Token>, report: &mut Report) -> Vec<Block> {
                 "nothing is open that this brace could close",
                 "remove it, or add the `{`",
             );
+        } else if parser.at_import() {
+            parser.import(0);
         } else {
-            blocks.push(parser.block());
+            blocks.extend(parser.block());
         }
     }
     blocks
@@ -77,42 +85,114 @@ pub(crate) fn parse(tokens: Vec<Token>, report: &mut Report) -> Vec<Block> {
 
 // === impl Parser ===
 
-impl Parser<'_> {
-    fn block(&mut self) -> Block {
-        if let Some(open) = self.tokens.next_if(Token::opens) {
-            let lines = self.braced(&open, 1);
-            return Block {
+impl Parser<'_, '_> {
+    /// One block; nothing if it only defines a snippet.
+    fn block(&mut self) -> Option<Block> {
+        if let Some(open) = self.next_if(Token::opens) {
+            return Some(Block {
                 kind: Kind::Options,
                 keys: Vec::new(),
-                lines,
+                lines: self.braced(&open, 1),
                 braced: true,
                 span: open.span,
-            };
-        }
-        if self.tokens.peek().is_some_and(|token| token.text == "import") {
-            let line = self.line(0);
-            let span = line.name.span;
-            return Block {
-                kind: Kind::Import,
-                keys: Vec::new(),
-                lines: vec![line],
-                braced: false,
-                span,
-            };
+            });
         }
         let (keys, open) = self.keys();
+        let open = open.or_else(|| self.next_if(Token::opens));
         let span = keys.first().map_or_else(Span::default, |key| key.span);
-        let (lines, braced) = match open.or_else(|| self.tokens.next_if(Token::opens)) {
-            Some(open) => (self.braced(&open, 1), true),
-            None => (self.unbraced(), false),
+        let name = match keys.as_slice() {
+            [key] if key.text.ends_with(')') => Some(key),
+            _ => None,
         };
-        Block {
-            kind: kind(&keys),
+        if let Some(key) = name.filter(|key| key.text.starts_with('(')) {
+            self.snippet(key, open);
+            return None;
+        }
+        let named_route = name.is_some_and(|key| key.text.starts_with("&("));
+        if named_route && open.is_none() {
+            let help = "put `{` behind it, and a line `}` behind its directives";
+            self.error(span, "a named route without braces", help);
+        }
+        let braced = open.is_some();
+        let lines = match open {
+            Some(open) => self.braced(&open, 1),
+            None => self.unbraced(),
+        };
+        let kind = if named_route { Kind::NamedRoute } else { Kind::Site };
+        Some(Block {
+            kind,
             keys,
             lines,
             braced,
             span,
+        })
+    }
+
+    /// Keeps the tokens of a snippet for its imports.
+    fn snippet(&mut self, key: &Token, open: Option<Token>) {
+        let Some(open) = open else {
+            let help = "put `{` behind it, and a line `}` behind its lines";
+            return self.error(key.span, "a snippet without braces", help);
+        };
+        let tokens = self.raw_block(&open);
+        self.imports.define(key, tokens);
+    }
+
+    /// Whether an import stands next, at the beginning of a line.
+    fn at_import(&self) -> bool {
+        self.at_line_start() && self.peek().is_some_and(|token| token.text == "import")
+    }
+
+    /// Carries out the import that stands next, `depth` blocks deep: what it brings stands next then.
+    fn import(&mut self, depth: usize) {
+        let Some(word) = self.next() else { return };
+        let target = self.same_line_word();
+        let mut args = Vec::new();
+        while let Some(arg) = self.same_line_word() {
+            args.push(arg);
         }
+        let open = if self.at_line_start() { None } else { self.next() };
+        let block = open.map(|open| self.raw_block(&open)).unwrap_or_default();
+        let given = Given::new(args, block).unwrap_or_else(|span| {
+            let help = "begin each block in the block of an import with a name";
+            self.error(span, "a block without a name", help);
+            Given::default()
+        });
+        let line = imports::Line { word, target, given };
+        match self.imports.carry_out(&line, depth == 0) {
+            Ok(tokens) => self.tokens.extend(tokens.into_iter().rev()),
+            Err(imports::Exhausted) => {
+                self.exhausted = true;
+                self.tokens.clear();
+            }
+        }
+    }
+
+    fn same_line_word(&mut self) -> Option<Token> {
+        let next = self.peek()?;
+        if self.at_line_start() || next.opens() {
+            return None;
+        }
+        self.next()
+    }
+
+    /// The tokens up to the brace that closes `open`, which goes too.
+    fn raw_block(&mut self, open: &Token) -> Vec<Token> {
+        let mut tokens = Vec::new();
+        let mut depth: usize = 1;
+        while let Some(token) = self.next() {
+            if token.opens() {
+                depth = depth.saturating_add(1);
+            } else if token.closes() {
+                depth = depth.saturating_sub(1);
+            }
+            if depth == 0 {
+                return tokens;
+            }
+            tokens.push(token);
+        }
+        self.error(open.span, "this block is never closed", "add a line `}`");
+        tokens
     }
 
     /// Addresses up to the opening brace, which is returned, or to the end of the line.
@@ -120,7 +200,7 @@ impl Parser<'_> {
         let mut keys = Vec::new();
         let mut more = false;
         loop {
-            if self.tokens.peek().is_none_or(|token| token.closes()) {
+            if self.peek().is_none_or(|token| token.closes()) {
                 if more {
                     let span = self.last.as_ref().map_or_else(Span::default, |token| token.span);
                     self.error(
@@ -133,6 +213,10 @@ impl Parser<'_> {
             }
             if !more && !keys.is_empty() && self.at_line_start() {
                 return (keys, None);
+            }
+            if more && self.at_import() {
+                self.import(0);
+                continue;
             }
             let Some(mut token) = self.next() else {
                 return (keys, None);
@@ -187,8 +271,12 @@ impl Parser<'_> {
     /// The lines of a site without braces: the rest of the file.
     fn unbraced(&mut self) -> Vec<Line> {
         let mut lines = Vec::new();
-        while self.tokens.peek().is_some_and(|token| !token.closes()) {
-            lines.push(self.line(0));
+        while self.peek().is_some_and(|token| !token.closes()) {
+            if self.at_import() {
+                self.import(1);
+            } else {
+                lines.push(self.line(0));
+            }
         }
         lines
     }
@@ -204,7 +292,7 @@ impl Parser<'_> {
             );
         }
         loop {
-            match self.tokens.peek() {
+            match self.peek() {
                 None => {
                     self.error(open.span, "this block is never closed", "add a line `}`");
                     return lines;
@@ -223,6 +311,7 @@ impl Parser<'_> {
                     self.skip_block();
                     return lines;
                 }
+                Some(_) if self.at_import() => self.import(depth),
                 Some(_) => lines.push(self.line(depth)),
             }
         }
@@ -251,7 +340,7 @@ impl Parser<'_> {
             line.block = Some(self.braced(&line.name, depth.saturating_add(1)));
             return line;
         }
-        while let Some(next) = self.tokens.peek() {
+        while let Some(next) = self.peek() {
             let begins_line = self
                 .last
                 .as_ref()
@@ -296,7 +385,7 @@ impl Parser<'_> {
         line.block = Some(self.braced(&open, depth.saturating_add(1)));
         let mut told = false;
         while let Some(span) = self.next_on_same_line() {
-            if self.tokens.peek().is_some_and(Token::closes) {
+            if self.peek().is_some_and(Token::closes) {
                 self.error(
                     span,
                     "a closing brace behind other text",
@@ -331,49 +420,38 @@ impl Parser<'_> {
         }
     }
 
+    fn peek(&self) -> Option<&Token> {
+        self.tokens.last()
+    }
+
     fn next(&mut self) -> Option<Token> {
-        let token = self.tokens.next();
-        // Only its lines and its place are needed; its text may be large.
-        self.last = token.as_ref().map(|token| Token {
-            text: String::new(),
-            ..token.clone()
-        });
+        let token = self.tokens.pop();
+        self.last = token.as_ref().map(Token::place);
         token
     }
 
-    fn at_line_start(&mut self) -> bool {
+    fn next_if(&mut self, wanted: impl Fn(&Token) -> bool) -> Option<Token> {
+        self.peek().is_some_and(wanted).then(|| self.next()).flatten()
+    }
+
+    fn at_line_start(&self) -> bool {
         let last = self.last.as_ref();
-        self.tokens
-            .peek()
+        self.peek()
             .is_none_or(|next| last.is_none_or(|last| next.is_on_new_line_after(last)))
     }
 
-    fn next_on_same_line(&mut self) -> Option<Span> {
+    fn next_on_same_line(&self) -> Option<Span> {
         if self.at_line_start() {
             None
         } else {
-            self.tokens.peek().map(|token| token.span)
+            self.peek().map(|token| token.span)
         }
     }
 
     fn error(&mut self, span: Span, message: &str, help: &str) {
-        self.report.error(span, message, help.to_owned());
-    }
-}
-
-fn kind(keys: &[Token]) -> Kind {
-    let name = match keys {
-        [key] => key.text.as_str(),
-        _ => "",
-    };
-    if !name.ends_with(')') {
-        Kind::Site
-    } else if name.starts_with('(') {
-        Kind::Snippet
-    } else if name.starts_with("&(") {
-        Kind::NamedRoute
-    } else {
-        Kind::Site
+        if !self.exhausted {
+            self.imports.report.error(span, message, help.to_owned());
+        }
     }
 }
 

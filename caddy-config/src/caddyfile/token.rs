@@ -30,8 +30,17 @@ impl Token {
         !self.quoted && self.text == "}"
     }
 
-    /// Whether it begins a line, `before` being the token before it.
-    pub(crate) const fn is_on_new_line_after(&self, before: &Self) -> bool {
-        before.last_line < self.line
+    /// The same without its text, which may be large.
+    pub(crate) const fn place(&self) -> Self {
+        Self {
+            text: String::new(),
+            ..*self
+        }
+    }
+
+    /// Whether it begins a line, `before` being the token before it. What one import put in place never stands on a
+    /// line with what another did.
+    pub(crate) fn is_on_new_line_after(&self, before: &Self) -> bool {
+        before.span.import != self.span.import || before.last_line < self.line
     }
 }

@@ -1,5 +1,7 @@
 //! The findings collected on the way.
 
+use std::collections::BTreeSet;
+
 use super::{ImportId, Sources, Span};
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 
@@ -75,7 +77,7 @@ impl Report {
 
     fn into_diagnostics(mut self, sources: &Sources<'_>) -> Vec<Diagnostic> {
         self.findings.sort_by_key(|finding| finding.span);
-        let secrets = self.secrets;
+        let secrets = with_arguments(self.secrets, sources);
         let placed = self.findings.into_iter().map(|finding| Diagnostic {
             severity: finding.severity,
             place: sources.place(finding.span, &secrets),
@@ -112,4 +114,16 @@ impl Report {
             self.left_out = self.left_out.saturating_add(1);
         }
     }
+}
+
+/// The secrets with the arguments of imports that they were made of.
+fn with_arguments(secrets: Vec<Span>, sources: &Sources<'_>) -> Vec<Span> {
+    let mut all: BTreeSet<Span> = BTreeSet::new();
+    let mut open = secrets;
+    while let Some(span) = open.pop() {
+        if all.insert(span) {
+            open.extend(sources.arguments_in(span));
+        }
+    }
+    all.into_iter().collect()
 }

@@ -105,9 +105,8 @@ b.example.com {
         "15:16: upstreams by https:// are not supported",
         "16:3: `health_uri` is not supported yet in `reverse_proxy`",
         "17:13: the policy `round_robin` is not supported yet",
-        "21:1: snippets are not supported yet",
+        "22:2: unknown directive `respnd`",
         "25:1: a block without an address, and not the first of the file",
-        "30:2: `import` is not supported yet",
         "31:6: certificates from public authorities are not supported yet",
         "32:5: the matcher `query` is not supported yet",
         "33:10: the matcher `@n` is not defined",
@@ -492,7 +491,10 @@ fn addresses_that_contradict_each_other_are_errors() {
         ),
         ("@m path /a", "1:1: a matcher outside of a site"),
         ("&(r) {\n}", "1:1: named routes are not supported yet"),
-        ("import x", "1:1: imports are not supported yet"),
+        (
+            "import x",
+            "1:8: there is no snippet `(x)` above, and no file can be imported here",
+        ),
         (
             ":443 {\n}\n:8443 {\n\ttls internal\n}",
             "4:2: another site for every host gets its certificates in another way",

@@ -3,19 +3,25 @@
 use super::{super::env, tokens};
 use crate::{
     caddyfile::token::Token,
-    source::{Report, Sources},
+    source::{Report, Sources, Span},
 };
 
 fn lex(text: &str) -> Vec<Token> {
     let mut report = Report::default();
-    let tokens = tokens(&env::expand(text, 0, &|_| None, &mut report), &mut report);
+    let tokens = tokens(
+        &env::expand(text, Span::default(), &|_| None, &mut report),
+        &mut report,
+    );
     assert!(!report.has_errors(), "{text:?}: {report:?}");
     tokens
 }
 
 fn refused(text: &str) -> String {
     let mut report = Report::default();
-    tokens(&env::expand(text, 0, &|_| None, &mut report), &mut report);
+    tokens(
+        &env::expand(text, Span::default(), &|_| None, &mut report),
+        &mut report,
+    );
     report
         .finish((), &Sources::new("t", text))
         .unwrap_err()

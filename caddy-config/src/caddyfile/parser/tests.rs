@@ -2,17 +2,17 @@
 
 use std::fmt::Write as _;
 
-use super::{Kind, Line, parse};
+use super::{Kind, Line};
 use crate::{
-    caddyfile::{env, lexer},
+    caddyfile::read,
     source::{Report, Sources},
+    surroundings::Variables,
 };
 
 fn outline(text: &str) -> (String, Report) {
     let mut report = Report::default();
-    let tokens = lexer::tokens(&env::expand(text, 0, &|_| None, &mut report), &mut report);
     let mut out = String::new();
-    for block in parse(tokens, &mut report) {
+    for block in read(&mut Sources::new("t", text), &Variables(&|_| None), &mut report) {
         let keys: Vec<&str> = block.keys.iter().map(|key| key.text.as_str()).collect();
         let kind = if block.kind == Kind::Site {
             String::new()
@@ -80,10 +80,10 @@ fn sites_may_follow_each_other_on_a_line() {
 }
 
 #[test]
-fn snippets_routes_and_imports_are_told_apart() {
+fn snippets_and_named_routes_are_told_from_sites() {
     assert_eq!(
-        parsed("(s) {\n a\n}\n&(r) {\n}\nimport s x\nb {\n}"),
-        "Snippet (s){a,};NamedRoute &(r){};Import {import s x,};b{};"
+        parsed("(s) {\n a\n}\n&(r) {\n import s\n}\n(b c {\n}"),
+        "NamedRoute &(r){a,};(b|c{};"
     );
 }
 
@@ -116,6 +116,10 @@ fn each_broken_structure_says_what_is_wrong_and_where() {
         ("a,", "t:1:1: another address is missing behind the comma"),
         ("\"\" {\n}", "t:1:1: an empty address"),
         ("a {\n {\n b\n }\n}", "t:2:2: a block without a name"),
+        ("(s)\na {\n}", "t:1:1: a snippet without braces"),
+        ("(s)", "t:1:1: a snippet without braces"),
+        ("&(s)\nb c", "t:1:1: a named route without braces"),
+        ("(s) {\n a {\n}", "t:1:5: this block is never closed"),
     ];
     for (text, expected) in cases {
         assert_eq!(refused(text), [expected], "{text:?}");
