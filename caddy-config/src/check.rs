@@ -1,6 +1,10 @@
 //! Rules about single values that both surfaces share.
 
-use crate::template::{Template, TemplateError};
+use crate::{
+    model::IpRange,
+    regexp,
+    template::{Template, TemplateError},
+};
 
 /// Why a value with placeholders is refused.
 #[derive(Debug, thiserror::Error)]
@@ -57,21 +61,26 @@ pub(crate) fn secret(text: &str) -> Result<(), String> {
 pub(crate) fn no_placeholder(text: &str) -> Result<(), &'static str> {
     let braced = text.split_once('{').is_some_and(|(_, rest)| rest.contains('}'));
     if braced {
-        Err("placeholders are not supported yet here")
+        Err("placeholders are not supported here")
     } else {
         Ok(())
     }
 }
 
-/// The syntax of a regular expression.
+/// A regular expression.
 pub(crate) fn regex(pattern: &str) -> Result<(), String> {
-    let parsed = regex_syntax::ast::parse::ParserBuilder::new()
-        .nest_limit(50)
-        .build()
-        .parse(pattern);
-    parsed
+    regexp::compile(pattern)
         .map(drop)
-        .map_err(|error| format!("this regular expression is wrong: {}", error.kind()))
+        .map_err(|error| error.to_string())
+}
+
+/// An address, a network in CIDR form, or text with a placeholder that stands for one.
+pub(crate) fn ip_range(text: &str) -> Result<(), &'static str> {
+    if no_placeholder(text).is_err() || text.parse::<IpRange>().is_ok() {
+        Ok(())
+    } else {
+        Err("neither an IP address nor a network such as 10.0.0.0/8")
+    }
 }
 
 /// What the mode of a file looks like.

@@ -48,11 +48,13 @@ mod adapt;
 mod caddyfile;
 mod check;
 mod diagnostic;
+pub mod expression;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod json;
 mod model;
 mod named_routes;
+pub mod regexp;
 mod source;
 mod suggest;
 mod surroundings;

@@ -327,10 +327,7 @@ fn matchers_say_what_is_wrong() {
         ("@m not path /a", "2:5: the matcher `not` is not supported yet"),
         ("@m pth /a", "2:5: unknown or unsupported matcher `pth`"),
         ("@m host a b A", "2:14: this host is repeated"),
-        (
-            "@m path /{http.x}/a",
-            "2:10: placeholders are not supported yet here",
-        ),
+        ("@m path /{http.x}/a", "2:10: placeholders are not supported here"),
         (
             "@m path /a\n\t@m path /b",
             "3:2: `@m` is given twice, first on line 2",

@@ -1,0 +1,179 @@
+//! Matchers as functions, such as `path('/api/*')`.
+
+use std::collections::BTreeMap;
+
+use super::{
+    ExpressionError,
+    error::at,
+    syntax::{Node, Syntax},
+};
+use crate::{
+    check,
+    model::{IpMatcher, MatcherSet, RegexpMatcher},
+    regexp,
+    template::Placeholder,
+};
+
+/// The matchers that are functions.
+pub(super) const NAMES: [&str; 12] = [
+    "client_ip",
+    "header",
+    "header_regexp",
+    "host",
+    "method",
+    "path",
+    "path_regexp",
+    "protocol",
+    "query",
+    "remote_ip",
+    "vars",
+    "vars_regexp",
+];
+
+/// The set that a call stands for; `None` if no matcher has this name. `own_name` is for regular expressions.
+pub(super) fn named(
+    name: &str,
+    args: &[Syntax],
+    start: usize,
+    own_name: Option<&str>,
+) -> Result<Option<MatcherSet>, ExpressionError> {
+    let mut set = MatcherSet::default();
+    match name {
+        "client_ip" => set.client_ip = Some(ranges(args, start)?),
+        "header" => {
+            let fields = map(args, start)?;
+            set.header = fields
+                .into_iter()
+                .map(|(field, values)| (field, Some(values)))
+                .collect();
+        }
+        "header_regexp" => set.header_regexp = keyed_regexp(args, start, own_name)?,
+        "host" => set.host = Some(texts(args, start)?),
+        "method" => set.method = Some(fixed_texts(args, start)?),
+        "path" => set.path = Some(texts(args, start)?),
+        "path_regexp" => {
+            let (pattern, name) = match args {
+                [pattern] => (pattern, None),
+                [name, pattern] => (pattern, Some(name)),
+                _ => {
+                    return Err(at(
+                        start,
+                        "`path_regexp` takes an expression, or a name and an expression",
+                    ));
+                }
+            };
+            set.path_regexp = Some(regexp(pattern, name, own_name)?);
+        }
+        "protocol" => match args {
+            [_] => set.protocol = fixed_texts(args, start)?.pop(),
+            _ => return Err(at(start, "`protocol` takes one argument, such as `'https'`")),
+        },
+        "query" => set.query = Some(map(args, start)?),
+        "remote_ip" => set.remote_ip = Some(ranges(args, start)?),
+        "vars" => set.vars = map(args, start)?,
+        "vars_regexp" => set.vars_regexp = keyed_regexp(args, start, own_name)?,
+        _ => return Ok(None),
+    }
+    Ok(Some(set))
+}
+
+fn texts(args: &[Syntax], start: usize) -> Result<Vec<String>, ExpressionError> {
+    if args.is_empty() {
+        return Err(at(start, "a matcher needs at least one argument"));
+    }
+    args.iter().map(text).collect()
+}
+
+/// A text that the matcher sees: literals and placeholders, joined by `+`. Where it matches, the matcher puts the
+/// values in.
+fn text(arg: &Syntax) -> Result<String, ExpressionError> {
+    match &arg.node {
+        Node::String(text) => Ok(text.clone()),
+        Node::Placeholder(name) => {
+            let placeholder = name.parse::<Placeholder>();
+            placeholder.map_err(|error| at(arg.start, error.to_string()))?;
+            Ok(format!("{{{name}}}"))
+        }
+        Node::Chain { sign: "+", parts } => parts.iter().map(text).collect(),
+        _ => Err(at(arg.start, "arguments of a matcher are texts").help("put quotes around")),
+    }
+}
+
+fn fixed_texts(args: &[Syntax], start: usize) -> Result<Vec<String>, ExpressionError> {
+    let texts = texts(args, start)?;
+    for (text, arg) in texts.iter().zip(args) {
+        check::no_placeholder(text).map_err(|message| at(arg.start, message))?;
+    }
+    Ok(texts)
+}
+
+fn ranges(args: &[Syntax], start: usize) -> Result<IpMatcher, ExpressionError> {
+    let ranges = texts(args, start)?;
+    for (range, arg) in ranges.iter().zip(args) {
+        check::ip_range(range).map_err(|message| at(arg.start, message))?;
+    }
+    Ok(IpMatcher { ranges })
+}
+
+fn map(args: &[Syntax], start: usize) -> Result<BTreeMap<String, Vec<String>>, ExpressionError> {
+    let [
+        Syntax {
+            node: Node::Map(entries),
+            ..
+        },
+    ] = args
+    else {
+        return Err(at(start, "this matcher takes a map, such as `{'Key': 'value'}`"));
+    };
+    let mut map = BTreeMap::new();
+    for (key, value) in entries {
+        let values = match &value.node {
+            Node::List(items) => items.iter().map(text).collect::<Result<_, _>>()?,
+            _ => vec![text(value)?],
+        };
+        if map.insert(text(key)?, values).is_some() {
+            return Err(at(key.start, "this key occurs twice"));
+        }
+    }
+    Ok(map)
+}
+
+/// `KEY, EXPRESSION`, with a name before if there is one.
+fn keyed_regexp(
+    args: &[Syntax],
+    start: usize,
+    own_name: Option<&str>,
+) -> Result<BTreeMap<String, RegexpMatcher>, ExpressionError> {
+    let (name, key, pattern) = match args {
+        [key, pattern] => (None, key, pattern),
+        [name, key, pattern] => (Some(name), key, pattern),
+        _ => {
+            return Err(at(
+                start,
+                "this matcher takes a key and an expression, with a name before if need be",
+            ));
+        }
+    };
+    Ok(BTreeMap::from([(text(key)?, regexp(pattern, name, own_name)?)]))
+}
+
+fn regexp(
+    pattern: &Syntax,
+    name: Option<&Syntax>,
+    own_name: Option<&str>,
+) -> Result<RegexpMatcher, ExpressionError> {
+    let name = match name {
+        Some(name) => Some(text(name)?),
+        None => own_name.map(str::to_owned),
+    };
+    let Node::String(text) = &pattern.node else {
+        return Err(
+            at(pattern.start, "a regular expression that is not a fixed text").help("write it in quotes")
+        );
+    };
+    regexp::compile(text).map_err(|error| at(pattern.start, error.to_string()))?;
+    Ok(RegexpMatcher {
+        name: name.filter(|name| !name.is_empty()),
+        pattern: text.clone(),
+    })
+}
