@@ -51,7 +51,7 @@ fn an_output_says_what_is_wrong() {
         ("output file", "3:10: `file` needs a path"),
         (
             "output file {env.X}",
-            "3:15: placeholders are not supported yet here",
+            "3:15: placeholders are not supported here",
         ),
         ("output stdout x", "3:17: unexpected argument `x`"),
     ]);
