@@ -1,6 +1,7 @@
 //! What the pipeline knows of one request, from its head checks to its answer.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use http::header::{HeaderMap, HeaderValue};
@@ -17,15 +18,19 @@ pub(crate) struct Context {
     pub(crate) parts: Parts,
     /// The host as the client gave it, with its port.
     pub(crate) host: Option<HeaderValue>,
-    /// The direct peer.
-    pub(crate) peer: SocketAddr,
+    /// The direct peer; `None` if it came by a unix socket.
+    pub(crate) peer: Option<SocketAddr>,
     /// The client behind trusted proxies, else the peer.
-    pub(crate) client_ip: IpAddr,
+    pub(crate) client_ip: Option<IpAddr>,
     /// Whether the client speaks TLS to the proxy.
     pub(crate) tls: bool,
     /// Response fields that were set on the way in; the answer's own are added to them.
     pub(crate) early: HeaderMap,
 }
+
+/// How a peer is written down: its address, or `@` if it came by a unix socket and has none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PeerName(pub(crate) Option<SocketAddr>);
 
 /// Methods that are defined to change nothing (RFC 9110, section 9.2.1): sending one again does no harm.
 const SAFE: [Method; 4] = [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE];
@@ -33,6 +38,17 @@ const SAFE: [Method; 4] = [Method::GET, Method::HEAD, Method::OPTIONS, Method::T
 /// Whether sending `request` twice is harmless and possible: it changes nothing and has no body.
 pub(crate) fn may_repeat(request: &Request<Body>) -> bool {
     SAFE.contains(request.method()) && request.body().is_end_stream()
+}
+
+// === impl PeerName ===
+
+impl fmt::Display for PeerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(address) => address.fmt(f),
+            None => f.write_str("@"),
+        }
+    }
 }
 
 // === impl Context ===

@@ -38,8 +38,8 @@ mod tests {
         Context {
             parts,
             host: Some(host),
-            peer: "192.0.2.1:4711".parse().unwrap(),
-            client_ip: "192.0.2.9".parse().unwrap(),
+            peer: "192.0.2.1:4711".parse().ok(),
+            client_ip: "192.0.2.9".parse().ok(),
             tls: false,
             early: HeaderMap::new(),
         }

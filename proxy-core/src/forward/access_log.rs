@@ -116,8 +116,12 @@ impl Access {
         }
         let target = target(request.uri());
         let mut line = Map::new();
-        line.insert("remote_ip".into(), connection.peer().ip().to_string().into());
-        line.insert("remote_port".into(), connection.peer().port().to_string().into());
+        let (ip, port) = connection.peer().map_or_else(
+            || ("@".to_owned(), String::new()),
+            |peer| (peer.ip().to_string(), peer.port().to_string()),
+        );
+        line.insert("remote_ip".into(), ip.into());
+        line.insert("remote_port".into(), port.into());
         line.insert("proto".into(), proto(request.version()).into());
         line.insert("method".into(), request.method().as_str().into());
         line.insert("host".into(), host.into());

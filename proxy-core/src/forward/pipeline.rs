@@ -244,7 +244,7 @@ impl<'a> Exchange<'a> {
             &server.trusted_proxies,
             &server.client_ip_fields,
         );
-        self.seen.client_ip = Some(client.ip);
+        self.seen.client_ip = client.ip;
         let mut cx = Box::new(Context {
             parts,
             host,

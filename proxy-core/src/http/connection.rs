@@ -24,9 +24,9 @@ const CLOSE: u8 = 4;
 /// The facts of a client connection that its requests use.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    peer: SocketAddr,
+    peer: Option<SocketAddr>,
     tls: bool,
-    peer_ip: HeaderValue,
+    peer_ip: Option<HeaderValue>,
     state: Arc<ConnState>,
 }
 
@@ -102,12 +102,20 @@ impl Connection {
     /// A connection from `peer`, with or without TLS.
     pub fn new(peer: SocketAddr, tls: bool) -> Self {
         let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
-        let peer_ip = HeaderValue::try_from(peer.ip().to_string())
-            .unwrap_or_else(|_| HeaderValue::from_static("unknown"));
         Self {
-            peer,
+            peer: Some(peer),
             tls,
-            peer_ip,
+            peer_ip: HeaderValue::try_from(peer.ip().to_string()).ok(),
+            state: Arc::default(),
+        }
+    }
+
+    /// A connection over a unix socket: its peer has no address.
+    pub fn local(tls: bool) -> Self {
+        Self {
+            peer: None,
+            tls,
+            peer_ip: None,
             state: Arc::default(),
         }
     }
@@ -118,8 +126,8 @@ impl Connection {
         self
     }
 
-    /// The address of the direct peer; an IPv4-mapped address is given as IPv4.
-    pub fn peer(&self) -> SocketAddr {
+    /// The address of the direct peer; an IPv4-mapped address is given as IPv4. `None` for one of a unix socket.
+    pub fn peer(&self) -> Option<SocketAddr> {
         self.peer
     }
 
@@ -129,8 +137,8 @@ impl Connection {
     }
 
     /// The peer's IP address as a field value, rendered once.
-    pub(crate) fn peer_ip(&self) -> &HeaderValue {
-        &self.peer_ip
+    pub(crate) fn peer_ip(&self) -> Option<&HeaderValue> {
+        self.peer_ip.as_ref()
     }
 
     pub(crate) fn state(&self) -> &Arc<ConnState> {
@@ -393,8 +401,8 @@ mod tests {
     fn an_ipv4_mapped_peer_is_an_ipv4_peer() {
         let connection = Connection::new("[::ffff:10.1.2.3]:9".parse().unwrap(), false);
 
-        assert_eq!(connection.peer(), "10.1.2.3:9".parse().unwrap());
-        assert_eq!(connection.peer_ip(), "10.1.2.3");
+        assert_eq!(connection.peer(), "10.1.2.3:9".parse().ok());
+        assert_eq!(connection.peer_ip().unwrap(), "10.1.2.3");
     }
 
     #[test]

@@ -29,8 +29,8 @@ pub(crate) struct IpSet {
 /// The client of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Client {
-    /// The address that the request is said to come from.
-    pub(crate) ip: IpAddr,
+    /// The address that the request is said to come from; `None` if it came by a unix socket.
+    pub(crate) ip: Option<IpAddr>,
     /// Whether the direct peer is a trusted proxy.
     pub(crate) via_trusted_proxy: bool,
 }
@@ -83,17 +83,17 @@ pub(crate) fn client(
     trusted: &IpSet,
     fields: &[HeaderName],
 ) -> Client {
-    let peer = connection.peer().ip();
-    if !trusted.contains(peer) {
+    let peer = connection.peer().map(|peer| peer.ip());
+    let Some(peer) = peer.filter(|peer| trusted.contains(*peer)) else {
         return Client {
             ip: peer,
             via_trusted_proxy: false,
         };
-    }
+    };
     let named = fields.iter().find(|field| headers.contains_key(*field));
     let ip = named.map_or(peer, |field| from_right(headers, field, trusted, peer));
     Client {
-        ip,
+        ip: Some(ip),
         via_trusted_proxy: true,
     }
 }
@@ -159,7 +159,9 @@ impl Added {
         let mut added = Vec::with_capacity(4);
         let proto = HeaderValue::from_static(if connection.is_tls() { "https" } else { "http" });
         if client.via_trusted_proxy {
-            append_peer(headers, connection.peer_ip());
+            if let Some(peer) = connection.peer_ip() {
+                append_peer(headers, peer);
+            }
             headers.entry(X_FORWARDED_PROTO).or_insert(proto);
             if let (Entry::Vacant(entry), Some(host)) = (headers.entry(X_FORWARDED_HOST), host) {
                 entry.insert(host.clone());
@@ -177,9 +179,12 @@ impl Added {
                     headers.remove(name);
                 }
             }
-            added.push((X_FORWARDED_FOR, connection.peer_ip().clone()));
-            added.push((X_FORWARDED_PROTO, proto));
-            added.extend(host.map(|host| (X_FORWARDED_HOST, host.clone())));
+            // As Caddy: of a client without an address nothing is said.
+            if let Some(peer) = connection.peer_ip() {
+                added.push((X_FORWARDED_FOR, peer.clone()));
+                added.push((X_FORWARDED_PROTO, proto));
+                added.extend(host.map(|host| (X_FORWARDED_HOST, host.clone())));
+            }
         }
         added.push((header::VIA, HeaderValue::from_static("1.1 doorway")));
         Self(added)
@@ -256,7 +261,7 @@ mod tests {
                 &trusted(),
                 &[X_FORWARDED_FOR],
             );
-            assert_eq!(found.ip, expected.parse::<IpAddr>().unwrap(), "{lines:?}");
+            assert_eq!(found.ip, expected.parse().ok(), "{lines:?}");
         }
     }
 
@@ -278,7 +283,7 @@ mod tests {
         assert_eq!(
             found,
             Client {
-                ip: "9.9.9.9".parse().unwrap(),
+                ip: "9.9.9.9".parse().ok(),
                 via_trusted_proxy: false
             }
         );
@@ -293,7 +298,7 @@ mod tests {
             &trusted(),
             &[X_FORWARDED_FOR],
         );
-        assert_eq!(found.ip, "10.1.1.1".parse::<IpAddr>().unwrap());
+        assert_eq!(found.ip, "10.1.1.1".parse().ok());
     }
 
     /// The fields that an upstream sees.
@@ -314,7 +319,7 @@ mod tests {
             HeaderValue::from_static("1.1 other, 1.1 doorway, 2.0 cdn"),
         );
         let client = Client {
-            ip: "9.9.9.9".parse().unwrap(),
+            ip: "9.9.9.9".parse().ok(),
             via_trusted_proxy: false,
         };
         for _ in 1..MAX_HOPS {
@@ -331,7 +336,7 @@ mod tests {
         headers.insert(header::FORWARDED, HeaderValue::from_static("for=6.6.6.6"));
         headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static("https"));
         let client = Client {
-            ip: "9.9.9.9".parse().unwrap(),
+            ip: "9.9.9.9".parse().ok(),
             via_trusted_proxy: false,
         };
         let headers = seen(
@@ -353,7 +358,7 @@ mod tests {
         let mut headers = xff(&["6.6.6.6", "7.7.7.7"]);
         headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static("https"));
         let client = Client {
-            ip: "7.7.7.7".parse().unwrap(),
+            ip: "7.7.7.7".parse().ok(),
             via_trusted_proxy: true,
         };
         let headers = seen(headers, &client, None, "10.0.0.9:1");

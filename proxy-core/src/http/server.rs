@@ -20,6 +20,7 @@ use super::connection::{ConnState, Connection, InFlight, Offer};
 use super::io::ServerIo;
 use super::target::MAX_TARGET;
 use crate::body::{Body, BoxError};
+use crate::request::PeerName;
 use crate::tasks::StreamExecutor;
 
 /// What every HTTP/2 connection starts with (RFC 9113, section 3.4).
@@ -124,7 +125,7 @@ pub(crate) async fn serve<S, V>(
     S: Stream + 'static,
     V: Service,
 {
-    let peer = connection.peer();
+    let peer = PeerName(connection.peer());
     let (protocol, read_ahead) = match known {
         Some(protocol) => (protocol, Bytes::new()),
         None if settings.h2c => match unless_closed(connection.state(), sniff(&mut stream)).await {
@@ -161,7 +162,7 @@ where
 {
     let (state, peer) = (
         Arc::clone(requests.connection.state()),
-        requests.connection.peer(),
+        PeerName(requests.connection.peer()),
     );
     state.set_multiplexed();
     let io = TokioIo::new(ServerIo::new(stream, read_ahead, Arc::clone(&state)));

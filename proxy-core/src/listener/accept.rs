@@ -18,6 +18,7 @@ use crate::forward::view::Entry;
 use crate::forward::worker::Worker;
 use crate::http::connection::Connection;
 use crate::http::server::{self, HttpSettings, Protocol, Service};
+use crate::request::PeerName;
 
 /// The longest wait after a failed accept, such as one for want of file descriptors.
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
@@ -141,7 +142,7 @@ async fn secured(
     http: HttpSettings,
     service: impl Service,
 ) {
-    let (state, peer) = (Arc::clone(connection.state()), connection.peer());
+    let (state, peer) = (Arc::clone(connection.state()), PeerName(connection.peer()));
     let handshake = Box::pin(acceptor.accept(stream));
     match server::unless_closed(&state, handshake).await {
         Some(Ok(stream)) => {

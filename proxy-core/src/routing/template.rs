@@ -8,7 +8,7 @@ use caddy_config::{Part, Placeholder, TemplateError};
 use http::Version;
 use http::header;
 
-use crate::request::Context;
+use crate::request::{Context, PeerName};
 
 /// Text with placeholders, as the configuration's language defines them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -66,10 +66,21 @@ fn render(placeholder: &Placeholder, cx: &Context, out: &mut String) {
         }
         Placeholder::RequestHeader(name) => push_joined(out, cx, name),
         Placeholder::Cookie(name) => out.push_str(cookie(cx, name).unwrap_or_default()),
-        Placeholder::Remote => push_display(out, cx.peer),
-        Placeholder::RemoteHost => push_display(out, cx.peer.ip()),
-        Placeholder::RemotePort => push_display(out, cx.peer.port()),
-        Placeholder::ClientIp => push_display(out, cx.client_ip),
+        Placeholder::Remote => push_display(out, PeerName(cx.peer)),
+        Placeholder::RemoteHost => match cx.peer {
+            Some(peer) => push_display(out, peer.ip()),
+            None => out.push('@'),
+        },
+        Placeholder::RemotePort => {
+            if let Some(peer) = cx.peer {
+                push_display(out, peer.port());
+            }
+        }
+        Placeholder::ClientIp => {
+            if let Some(ip) = cx.client_ip {
+                push_display(out, ip);
+            }
+        }
         // Unknown, as one that no request has: it stays as it is written.
         other => {
             let written = write!(out, "{{{other}}}");
