@@ -33,6 +33,8 @@ pub(crate) enum Command {
     Adapt(AdaptArgs),
     /// Make secrets and pod-IP tokens, and read tokens
     Token(TokenArgs),
+    /// Hash a password for basic_auth
+    HashPassword(HashPasswordArgs),
     /// Show a rolling deployment in the browser; needs nothing
     Demo(DemoArgs),
     /// Print the version
@@ -156,6 +158,28 @@ pub(crate) struct SecretArgs {
     pub(crate) secret_env: Vec<String>,
 }
 
+/// `doorway hash-password`.
+#[derive(Args, Debug)]
+#[command(after_help = HASH_PASSWORD_EXAMPLES)]
+pub(crate) struct HashPasswordArgs {
+    /// The password; other users of the machine may see it. Without it, the first line of standard input is
+    /// hashed; a terminal does not show it
+    #[arg(short, long, value_name = "PASSWORD")]
+    pub(crate) plaintext: Option<String>,
+    /// How to hash
+    #[arg(short, long, value_name = "NAME", default_value = "bcrypt")]
+    pub(crate) algorithm: HashAlgorithm,
+}
+
+/// The ways to hash a password.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HashAlgorithm {
+    /// With 46 MiB of memory
+    Argon2id,
+    /// With cost 14
+    Bcrypt,
+}
+
 /// `doorway demo`.
 #[derive(Args, Debug)]
 #[command(after_help = DEMO_EXAMPLES)]
@@ -231,6 +255,17 @@ Examples:
 
 A token that cannot be read ends with exit code 1 and says why: base64 (not a token, or cut off), cipher \
 (made with another secret, or changed) or address (not the bytes of an IP address).";
+
+const HASH_PASSWORD_EXAMPLES: &str = "\
+Examples:
+  doorway hash-password
+  doorway hash-password --algorithm argon2id < password.txt
+
+The hash goes into a configuration behind the name of the user:
+  basic_auth {
+    ann $2a$14$...
+  }
+For argon2id, write `basic_auth argon2id`.";
 
 const DEMO_EXAMPLES: &str = "\
 Examples:

@@ -2,6 +2,7 @@
 
 pub(crate) mod adapt;
 pub(crate) mod demo;
+pub(crate) mod hash_password;
 pub(crate) mod run;
 pub(crate) mod token;
 pub(crate) mod validate;

@@ -10,6 +10,7 @@ mod adapt;
 mod command_line;
 mod demo;
 mod examples;
+mod hash_password;
 mod run;
 mod support;
 mod token;
