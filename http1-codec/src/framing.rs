@@ -1,5 +1,6 @@
 //! Where a body ends (RFC 9112, section 6), decided from the framing fields of a head.
 
+use http::header::{self, HeaderMap};
 use http::{Method, StatusCode, Version};
 
 use crate::error::HeadError;
@@ -131,6 +132,28 @@ impl FramingFields {
     pub(crate) fn is_ambiguous(&self) -> bool {
         self.codings != Codings::None && self.lengths > 0
     }
+}
+
+/// Brings Content-Length into the one form that no reader takes differently: one field, a plain number. For heads that
+/// came by another way than this codec, such as HTTP/2.
+///
+/// # Errors
+///
+/// [`HeadError::Length`] if the fields do not give one number.
+pub fn plain_length(headers: &mut HeaderMap) -> Result<(), HeadError> {
+    let mut fields = FramingFields::default();
+    let mut plain = true;
+    for value in headers.get_all(header::CONTENT_LENGTH) {
+        fields.on_length(value.as_bytes());
+        plain &= value == "0" || !value.as_bytes().starts_with(b"0");
+    }
+    if fields.bad_length || fields.lengths_differ {
+        return Err(HeadError::Length);
+    }
+    if let Some(length) = fields.length.filter(|_| !plain || fields.lengths > 1) {
+        headers.insert(header::CONTENT_LENGTH, length.into());
+    }
+    Ok(())
 }
 
 /// Whether a response has no body whatever its fields say.
@@ -304,5 +327,35 @@ mod tests {
         assert_eq!(framing(Method::HEAD, 200), Ok(Framing::None));
         assert_eq!(framing(Method::GET, 200), Ok(Framing::Length(5)));
         assert_eq!(response(&[], &[]), Ok(Framing::Close));
+    }
+
+    #[test]
+    fn lengths_are_brought_into_one_plain_form() {
+        for (lines, plain) in [
+            (&[][..], Ok(None)),
+            (&["5"], Ok(Some("5"))),
+            (&["0"], Ok(Some("0"))),
+            (&["005"], Ok(Some("5"))),
+            (&["00"], Ok(Some("0"))),
+            (&["5", "5"], Ok(Some("5"))),
+            (&["5", "05"], Ok(Some("5"))),
+            (&["5", "6"], Err(HeadError::Length)),
+            (&["5", "x"], Err(HeadError::Length)),
+            (&["5, 5"], Err(HeadError::Length)),
+            (&["+5"], Err(HeadError::Length)),
+            (&[""], Err(HeadError::Length)),
+            (&["18446744073709551616"], Err(HeadError::Length)),
+        ] {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(header::CONTENT_LENGTH, line.parse().unwrap());
+            }
+            let result = plain_length(&mut headers);
+            assert_eq!(result, plain.map(|_| ()), "{lines:?}");
+            if let Ok(plain) = plain {
+                let values: Vec<_> = headers.get_all(header::CONTENT_LENGTH).iter().collect();
+                assert_eq!(values, plain.as_slice(), "{lines:?}");
+            }
+        }
     }
 }

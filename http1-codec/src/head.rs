@@ -11,7 +11,7 @@ use http::{Method, Request, Response, StatusCode, Uri, Version};
 use memchr::memmem::Finder;
 
 use self::fields::FieldReader;
-pub(crate) use self::fields::connection_has;
+pub use self::fields::connection_has;
 use crate::error::HeadError;
 use crate::framing::{Framing, is_token};
 

@@ -46,8 +46,8 @@ mod write;
 
 pub use body::{BodyReader, Piece};
 pub use error::{BodyError, HeadError};
-pub use framing::Framing;
-pub use head::{HeadLimits, HeadReader, MAX_FIELDS, RequestHead, ResponseHead};
+pub use framing::{Framing, plain_length};
+pub use head::{HeadLimits, HeadReader, MAX_FIELDS, RequestHead, ResponseHead, connection_has};
 pub use host::is_valid_authority;
 pub use upgraded::{Stream, Upgraded};
 pub use write::interim_head;

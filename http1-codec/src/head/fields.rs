@@ -110,8 +110,8 @@ impl FieldReader {
     }
 }
 
-/// Whether Connection has this option, given in lower case.
-pub(crate) fn connection_has(headers: &HeaderMap, option: &[u8]) -> bool {
+/// Whether Connection has this option, in whatever case it is written.
+pub fn connection_has(headers: &HeaderMap, option: &[u8]) -> bool {
     headers
         .get_all(header::CONNECTION)
         .iter()

@@ -53,11 +53,6 @@ pub(crate) fn strip_response(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether `headers` hold `token` in a Connection field.
-pub(crate) fn connection_lists(headers: &HeaderMap, token: &str) -> bool {
-    tokens(headers).any(|listed| listed.eq_ignore_ascii_case(token.as_bytes()))
-}
-
 fn remove(headers: &mut HeaderMap) {
     if headers.contains_key(header::CONNECTION) {
         let nominated: Vec<HeaderName> = tokens(headers)

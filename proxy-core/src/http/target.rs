@@ -119,21 +119,7 @@ fn check_framing(headers: &mut HeaderMap) -> Result<(), Rejection> {
     if headers.contains_key(header::TRANSFER_ENCODING) {
         check_codings(headers)?;
     }
-    // hyper has checked the value; `005` and a repeated field are forwarded as one plain number.
-    if let Some(length) = headers.get(header::CONTENT_LENGTH) {
-        let digits = length.as_bytes();
-        let plain = digits == b"0" || !digits.starts_with(b"0");
-        let once = headers.get_all(header::CONTENT_LENGTH).iter().nth(1).is_none();
-        if !plain || !once {
-            let number: u64 = length
-                .to_str()
-                .ok()
-                .and_then(|text| text.parse().ok())
-                .ok_or(bad("Content-Length is not a number"))?;
-            headers.insert(header::CONTENT_LENGTH, number.into());
-        }
-    }
-    Ok(())
+    http1_codec::plain_length(headers).map_err(|_| bad("Content-Length is not a number"))
 }
 
 fn check_codings(headers: &HeaderMap) -> Result<(), Rejection> {

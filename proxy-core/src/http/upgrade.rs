@@ -7,7 +7,6 @@ use http1_codec::Stream;
 use hyper_util::rt::TokioIo;
 use tracing::debug;
 
-use super::hop_by_hop;
 use super::marks::Marks;
 
 const SEC_WEBSOCKET_ACCEPT: HeaderName = HeaderName::from_static("sec-websocket-accept");
@@ -30,7 +29,7 @@ impl Wanted {
             && parts.method == Method::GET
             && parts.version == Version::HTTP_11
             && !has_body
-            && hop_by_hop::connection_lists(&parts.headers, "upgrade");
+            && http1_codec::connection_has(&parts.headers, b"upgrade");
         let protocol = parts.headers.get(header::UPGRADE).filter(|_| asks)?;
         // An upgrade of the proxy's own protocol is not for upstreams to accept.
         if protocol

@@ -188,28 +188,7 @@ impl Place {
 }
 
 fn check_length(headers: &mut HeaderMap) -> Result<(), Failure> {
-    let mut lengths = headers.get_all(header::CONTENT_LENGTH).iter();
-    let Some(first) = lengths.next() else {
-        return Ok(());
-    };
-    let digits = first.as_bytes();
-    let plain = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-    if !plain || lengths.any(|other| other != first) {
-        return Err(bad("a length that is not one number"));
-    }
-    let repeated = headers.get_all(header::CONTENT_LENGTH).iter().nth(1).is_some();
-    if repeated || (digits.len() > 1 && digits.starts_with(b"0")) {
-        let number = std::str::from_utf8(digits)
-            .ok()
-            .and_then(|digits| digits.parse::<u64>().ok());
-        let number = number.ok_or_else(|| bad("a length that is too large"))?;
-        headers.insert(header::CONTENT_LENGTH, number.into());
-    }
-    Ok(())
-}
-
-fn bad(what: &'static str) -> Failure {
-    Failure::from(Reason::BadResponse).with_source(what)
+    http1_codec::plain_length(headers).map_err(|error| Failure::from(Reason::BadResponse).with_source(error))
 }
 
 /// A request with the same head and no body.
