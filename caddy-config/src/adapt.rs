@@ -11,6 +11,7 @@ mod cx;
 mod directive;
 mod logs;
 mod matcher;
+mod named_routes;
 mod options;
 mod order;
 mod routes;
@@ -22,6 +23,8 @@ mod stable_sort;
 mod tls;
 mod values;
 
+use std::collections::BTreeMap;
+
 use self::{cx::Cx, options::Options, site::Site};
 use crate::{
     caddyfile::{
@@ -29,7 +32,7 @@ use crate::{
         parser::{Block, Kind},
     },
     diagnostic::{Diagnostic, Diagnostics},
-    model::{Apps, Config},
+    model::{Apps, Config, Route},
     source::{MAX_TEXT, Report, Sources, Span},
     surroundings::{Inputs, Surroundings, Variables},
 };
@@ -126,7 +129,11 @@ fn adapt(sources: &mut Sources<'_>, surroundings: &dyn Surroundings, report: &mu
     }
     let blocks = caddyfile::read(sources, surroundings, report);
     let mut cx = Cx::new(sources, report);
-    let (options, sites) = read_blocks(blocks, &mut cx);
+    let Read {
+        options,
+        named,
+        sites,
+    } = read_blocks(blocks, &mut cx);
     // Without sites, or with some missing, what follows would only report consequences.
     if cx.has_errors() {
         return Config::default();
@@ -136,7 +143,7 @@ fn adapt(sources: &mut Sources<'_>, surroundings: &dyn Surroundings, report: &mu
         cx.warn(Span::new(0, 0), "no site is defined, so nothing is served", help);
     }
     let pairings = server::pair(&sites, &options, &mut cx);
-    let http = server::app(&pairings, &options, &mut cx);
+    let http = server::app(&pairings, &options, &named, &mut cx);
     let tls = tls::app(&pairings, &options, &mut cx);
     Config {
         admin: options.admin.clone(),
@@ -148,9 +155,17 @@ fn adapt(sources: &mut Sources<'_>, surroundings: &dyn Surroundings, report: &mu
     }
 }
 
-fn read_blocks(blocks: Vec<Block>, cx: &mut Cx<'_>) -> (Options, Vec<Site>) {
+/// The blocks of a file, read.
+struct Read {
+    options: Options,
+    named: BTreeMap<String, Route>,
+    sites: Vec<Site>,
+}
+
+/// Reads the blocks: options first, since they have a say in all others, then named routes, then sites.
+fn read_blocks(blocks: Vec<Block>, cx: &mut Cx<'_>) -> Read {
     let mut options = Options::default();
-    let mut sites = Vec::new();
+    let (mut named, mut sites) = (Vec::new(), Vec::new());
     for (index, block) in blocks.into_iter().enumerate() {
         match block.kind {
             Kind::Options if index == 0 => options = options::read(&block.lines, cx),
@@ -162,14 +177,17 @@ fn read_blocks(blocks: Vec<Block>, cx: &mut Cx<'_>) -> (Options, Vec<Site>) {
                     help,
                 );
             }
-            Kind::Site => sites.push(site::read(block, cx)),
-            Kind::NamedRoute => later(block.span, "named routes", cx),
+            Kind::Site => sites.push(block),
+            Kind::NamedRoute => named.push(block),
         }
     }
-    (options, sites)
-}
-
-fn later(span: Span, what: &str, cx: &mut Cx<'_>) {
-    let help = "until they are, write their lines where they are needed".to_owned();
-    cx.error(span, format!("{what} are not supported yet"), help);
+    let named = named_routes::read(named, cx);
+    cx.end_named_routes();
+    let sites = sites.into_iter().map(|block| site::read(block, cx)).collect();
+    named_routes::check(&cx.take_invocations(), &named, cx);
+    Read {
+        options,
+        named,
+        sites,
+    }
 }

@@ -29,7 +29,6 @@ pub(crate) fn invoked<'r>(routes: &'r [Route], names: &mut BTreeSet<&'r str>) {
 
 /// The names of `start` and of all that they invoke, through other named routes too. Names that `named` does not
 /// have are among them.
-#[cfg(test)]
 pub(crate) fn reachable<'r>(
     start: BTreeSet<&'r str>,
     named: &'r BTreeMap<String, Route>,

@@ -27,7 +27,7 @@ pub(super) fn routes(lines: &[Line], parent: &Scope<'_>, cx: &mut Cx<'_>) -> Vec
         for item in directive::read(line, &scope, cx) {
             match item {
                 Item::Route(route) => out.push(route),
-                Item::Bind(_) | Item::Log(_) | Item::Tls(_) => {
+                Item::Bind(_) | Item::Errors(_) | Item::Log(_) | Item::Tls(_) => {
                     let name = cx.quote(&line.name);
                     let help = "move it out of the inner block".to_owned();
                     cx.error(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::shorthand;
+use super::{named_routes::Invocation, order::Order, shorthand};
 use crate::{
     caddyfile::{parser::Line, token::Token},
     check::ValueError,
@@ -21,6 +21,14 @@ pub(super) struct Cx<'a> {
     pub(super) certificates: BTreeMap<String, (String, String)>,
     /// For the site being read.
     doors: DoorsUse,
+    /// Whether some named route has a `doors_handler`.
+    named_doors: bool,
+    /// Every `invoke`, in the order of the file.
+    invocations: Vec<Invocation>,
+    /// The named route being read.
+    named_route: Option<String>,
+    /// Which directive runs before which.
+    pub(super) order: Order,
     /// Whether the site being read has braces.
     braced: bool,
 }
@@ -43,6 +51,10 @@ impl<'a> Cx<'a> {
             logs: 0,
             certificates: BTreeMap::new(),
             doors: DoorsUse::default(),
+            named_doors: false,
+            invocations: Vec::new(),
+            named_route: None,
+            order: Order::default(),
             braced: true,
         }
     }
@@ -195,6 +207,32 @@ impl<'a> Cx<'a> {
         self.doors.sources.push(span);
     }
 
+    pub(super) fn note_invocation(&mut self, name: &Token) {
+        let (name, inside) = (name.clone(), self.named_route.clone());
+        self.invocations.push(Invocation { name, inside });
+    }
+
+    pub(super) fn take_invocations(&mut self) -> Vec<Invocation> {
+        std::mem::take(&mut self.invocations)
+    }
+
+    /// A named route begins.
+    pub(super) fn begin_named_route(&mut self, name: &str) {
+        self.named_route = Some(name.to_owned());
+        self.braced = true;
+    }
+
+    /// A named route ends. Who chooses upstreams for whom is only known where it is invoked.
+    pub(super) fn end_named_route(&mut self) {
+        self.named_route = None;
+        self.named_doors |= std::mem::take(&mut self.doors).handlers;
+    }
+
+    /// All named routes are read. The groups of sites are counted from the beginning.
+    pub(super) const fn end_named_routes(&mut self) {
+        self.groups = 0;
+    }
+
     /// A site begins.
     pub(super) const fn begin_site(&mut self, braced: bool) {
         self.braced = braced;
@@ -209,6 +247,7 @@ impl<'a> Cx<'a> {
     pub(super) fn end_site(&mut self) {
         let DoorsUse { handlers, sources } = std::mem::take(&mut self.doors);
         let help = "add a `doors_handler { ... }` to this site";
+        let handlers = handlers || self.named_doors;
         for span in sources.into_iter().filter(|_| !handlers) {
             let message = "no `doors_handler` in this site chooses upstreams for `doors_upstreams`";
             self.error(span, message, help.to_owned());

@@ -5,6 +5,7 @@ pub(super) mod bind;
 mod doors_handler;
 mod handle;
 mod header;
+mod invoke;
 mod log;
 mod redir;
 mod request_header;
@@ -30,6 +31,8 @@ use crate::{
 pub(super) enum Item {
     /// Where to listen.
     Bind(Binding),
+    /// What to do with requests that ended with an error.
+    Errors(Route),
     /// An access log.
     Log(Box<SiteLog>),
     /// Something to do with requests.
@@ -39,12 +42,15 @@ pub(super) enum Item {
 }
 
 /// Supported directives, in the order of the manual.
-pub(super) const DIRECTIVES: [&str; 12] = [
+pub(super) const DIRECTIVES: [&str; 15] = [
     "abort",
     "bind",
     "doors_handler",
     "handle",
+    "handle_errors",
+    "handle_path",
     "header",
+    "invoke",
     "log",
     "redir",
     "request_header",
@@ -55,7 +61,7 @@ pub(super) const DIRECTIVES: [&str; 12] = [
 ];
 
 /// Directives of Caddy and of its Doors plugin that Doorway is going to support.
-const LATER: [&str; 26] = [
+const LATER: [&str; 23] = [
     "basic_auth",
     "basicauth",
     "copy_response",
@@ -64,10 +70,7 @@ const LATER: [&str; 26] = [
     "encode",
     "error",
     "forward_auth",
-    "handle_errors",
-    "handle_path",
     "intercept",
-    "invoke",
     "log_append",
     "log_name",
     "log_skip",
@@ -131,6 +134,13 @@ pub(super) fn read(line: &Line, scope: &Scope<'_>, cx: &mut Cx<'_>) -> Vec<Item>
             &args.matcher(scope, cx),
             [handle::sorted(args, scope, cx)],
         ),
+        "handle_errors" => vec![Item::Errors(handle::errors(args, scope, cx))],
+        "handle_path" => match handle::path(args, scope, cx) {
+            // They share their place in the order, and only one of them all runs.
+            Some((matchers, handler)) => routes("handle", &matchers, [handler]),
+            None => Vec::new(),
+        },
+        "invoke" => routes("invoke", &args.matcher(scope, cx), invoke::read(args, cx)),
         "header" => routes("header", &args.matcher(scope, cx), header::read(args, cx)),
         "redir" => {
             redir::warn_of_path(args, cx);
@@ -202,12 +212,18 @@ fn unknown(line: &Line, cx: &mut Cx<'_>) {
         cx.error(line.name.span, format!("`{text}` is not supported yet"), help);
     } else {
         let help = match did_you_mean(name, DIRECTIVES) {
-            Some(help) => help,
-            None if cx.in_braces() => format!("supported: {}", supported()),
-            None => "if this is a second site, put braces around the directives of each".to_owned(),
+            None if !cx.in_braces() => {
+                "if this is a second site, put braces around the directives of each".to_owned()
+            }
+            _ => similar(name),
         };
         cx.error(line.name.span, format!("unknown directive `{text}`"), help);
     }
+}
+
+/// What may have been meant by a word that is no directive.
+pub(super) fn similar(name: &str) -> String {
+    did_you_mean(name, DIRECTIVES).unwrap_or_else(|| format!("supported: {}", supported()))
 }
 
 fn supported() -> String {

@@ -1,6 +1,6 @@
 //! Global options: the block without an address at the top of a file.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use super::{
     address::Ports,
@@ -16,7 +16,7 @@ use crate::{
     units,
 };
 
-const SUPPORTED: [&str; 9] = [
+const SUPPORTED: [&str; 10] = [
     "admin",
     "auto_https",
     "debug",
@@ -25,11 +25,12 @@ const SUPPORTED: [&str; 9] = [
     "http_port",
     "https_port",
     "log",
+    "order",
     "servers",
 ];
 
 /// Options of Caddy that Doorway does not know yet.
-const LATER: [&str; 31] = [
+const LATER: [&str; 30] = [
     "acme_ca",
     "acme_ca_root",
     "acme_dns",
@@ -49,7 +50,6 @@ const LATER: [&str; 31] = [
     "ocsp_interval",
     "ocsp_stapling",
     "on_demand_tls",
-    "order",
     "persist_config",
     "pki",
     "preferred_chains",
@@ -97,14 +97,13 @@ impl Options {
 /// Reads the lines of the block.
 pub(super) fn read(lines: &[Line], cx: &mut Cx<'_>) -> Options {
     let mut options = Options::default();
-    let mut seen: Vec<(&str, Span)> = Vec::new();
+    let mut seen: BTreeMap<&str, Span> = BTreeMap::new();
     for line in lines {
         let name = line.name.text.as_str();
-        if let Some((_, first)) = seen.iter().find(|(seen, _)| *seen == name) {
-            cx.twice(&line.name, *first);
-        }
-        if !matches!(name, "default_bind" | "log" | "servers") {
-            seen.push((name, line.name.span));
+        let again = matches!(name, "default_bind" | "log" | "order" | "servers");
+        let first = *seen.entry(name).or_insert(line.name.span);
+        if first != line.name.span && !again {
+            cx.twice(&line.name, first);
         }
         option(line, &mut options, cx);
     }
@@ -135,6 +134,11 @@ fn option(line: &Line, options: &mut Options, cx: &mut Cx<'_>) {
         "http_port" => options.http_port = port(line, cx),
         "https_port" => options.https_port = port(line, cx),
         "log" => log(line, options, cx),
+        "order" => {
+            let mut order = std::mem::take(&mut cx.order);
+            order.change(line, cx);
+            cx.order = order;
+        }
         "servers" => server_options::read(line, &mut options.servers, cx),
         _ => unknown(&line.name, cx),
     }

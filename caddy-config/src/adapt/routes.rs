@@ -1,6 +1,6 @@
 //! The routes of one block: sorted, grouped, and merged where they are alike.
 
-use super::{cx::Cx, order, stable_sort::stable_sort};
+use super::{cx::Cx, order::Order, stable_sort::stable_sort};
 use crate::model::Route;
 
 /// A route with the directive that it came from.
@@ -16,7 +16,7 @@ const EXCLUSIVE: [(&str, bool); 3] = [("handle", false), ("rewrite", true), ("ro
 
 /// The routes in the order in which they run.
 pub(super) fn sorted(mut routes: Vec<DirectiveRoute>, cx: &mut Cx<'_>) -> Vec<Route> {
-    stable_sort(&mut routes, &goes_before);
+    stable_sort(&mut routes, &|a, b| goes_before(a, b, &cx.order));
     as_written(routes, cx)
 }
 
@@ -54,11 +54,21 @@ pub(super) fn merged(routes: impl Iterator<Item = Route>) -> Vec<Route> {
     out
 }
 
-fn goes_before(a: &DirectiveRoute, b: &DirectiveRoute) -> bool {
+fn goes_before(a: &DirectiveRoute, b: &DirectiveRoute, order: &Order) -> bool {
     if a.directive != b.directive {
-        return order::position(a.directive) < order::position(b.directive);
+        return order.position(a.directive) < order.position(b.directive);
     }
-    match (single_path(&a.route), single_path(&b.route)) {
+    let narrower = is_narrower(&a.route, &b.route);
+    // The last variable that is set counts, so the narrowest route comes last.
+    if a.directive == "vars" {
+        !narrower
+    } else {
+        narrower
+    }
+}
+
+fn is_narrower(a: &Route, b: &Route) -> bool {
+    match (single_path(a), single_path(b)) {
         (Some(a), Some(b)) => {
             let (short_a, short_b) = (a.strip_suffix('*').unwrap_or(a), b.strip_suffix('*').unwrap_or(b));
             if short_a == short_b {
@@ -69,7 +79,7 @@ fn goes_before(a: &DirectiveRoute, b: &DirectiveRoute) -> bool {
                 short_a.len() > short_b.len()
             }
         }
-        _ => !a.route.matchers.is_empty() && b.route.matchers.is_empty(),
+        _ => !a.matchers.is_empty() && b.matchers.is_empty(),
     }
 }
 

@@ -8,9 +8,11 @@ use super::{
     cx::Cx,
     directive::{Binding, Interface},
     logs::server_logs,
+    named_routes,
     options::Options,
     routes,
     site::{Key, Site},
+    stable_sort::stable_sort,
 };
 use crate::{
     model::{Handler, HttpApp, ListenAddress, MatcherSet, Protocol, Route, Server, Subroute},
@@ -190,10 +192,16 @@ fn specificity(keys: &[&Key]) -> (bool, bool, std::cmp::Reverse<usize>, std::cmp
 }
 
 /// `apps.http`.
-pub(super) fn app(pairings: &[Pairing<'_>], options: &Options, cx: &mut Cx<'_>) -> HttpApp {
+pub(super) fn app(
+    pairings: &[Pairing<'_>],
+    options: &Options,
+    named: &BTreeMap<String, Route>,
+    cx: &mut Cx<'_>,
+) -> HttpApp {
     let mut servers = BTreeMap::new();
     for (number, pairing) in pairings.iter().enumerate() {
         let mut server = build(pairing, options, cx);
+        server.named_routes = named_routes::of_server(&pairing.sites, named);
         let chosen = options.servers.iter().find(|chosen| chosen.applies_to(&server));
         if let Some(chosen) = chosen {
             chosen.apply(&mut server);
@@ -224,9 +232,13 @@ fn build(pairing: &Pairing<'_>, options: &Options, cx: &mut Cx<'_>) -> Server {
     for served in &pairing.sites {
         tls.site(served, &mut server, options.ports());
         let inner = routes::sorted(served.site.routes.clone(), cx);
-        server
-            .routes
-            .extend(site_routes(inner, site_matchers(&served.keys), alone));
+        let matchers = site_matchers(&served.keys);
+        if !served.site.errors.is_empty() {
+            let inner = error_routes(&served.site.errors);
+            let errors = server.errors.get_or_insert_default();
+            errors.routes.extend(site_routes(inner, matchers.clone(), alone));
+        }
+        server.routes.extend(site_routes(inner, matchers, alone));
     }
     report_mixed_schemes(pairing, tls.policies.is_empty(), options.ports(), cx);
     server.tls_connection_policies = tls.finish();
@@ -243,6 +255,15 @@ fn listen_protocols(pairing: &Pairing<'_>) -> Vec<Option<Vec<Protocol>>> {
     Some(asked.collect::<Vec<_>>())
         .filter(|asked| asked.iter().any(Option::is_some))
         .unwrap_or_default()
+}
+
+/// The routes of a site for errors: those for certain codes before those for all, and of these the last written
+/// first, as Caddy has them.
+fn error_routes(written: &[Route]) -> Vec<Route> {
+    let mut routes = written.to_vec();
+    let goes_before = |a: &Route, b: &Route| !a.matchers.is_empty() || b.matchers.is_empty();
+    stable_sort(&mut routes, &goes_before);
+    routes
 }
 
 /// The routes of one site in its server. Only the one site of a server without hosts needs no frame; with a host

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     caddyfile::{parser::Block, token::Token},
     check,
+    model::Route,
     source::Span,
 };
 
@@ -20,6 +21,8 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Site {
     pub(super) keys: Vec<Key>,
+    /// One route for each `handle_errors`.
+    pub(super) errors: Vec<Route>,
     /// Empty for the global option, or every interface.
     pub(super) bindings: Vec<Binding>,
     pub(super) logs: Vec<(SiteLog, Span)>,
@@ -35,6 +38,16 @@ pub(super) struct Key {
     pub(super) token: Token,
 }
 
+// === impl Site ===
+
+impl Site {
+    /// Calls `each` with every route, also those for errors.
+    pub(super) fn all_routes<'s>(&'s self, each: impl FnMut(&'s Route)) {
+        let routes = self.routes.iter().map(|route| &route.route);
+        routes.chain(&self.errors).for_each(each);
+    }
+}
+
 /// Reads a site.
 pub(super) fn read(mut block: Block, cx: &mut Cx<'_>) -> Site {
     block.lines.iter_mut().for_each(shorthand::write_out);
@@ -46,6 +59,7 @@ pub(super) fn read(mut block: Block, cx: &mut Cx<'_>) -> Site {
     for (span, item) in block::items(&block.lines, cx) {
         match item {
             Item::Bind(binding) => site.bindings.push(binding),
+            Item::Errors(route) => site.errors.push(route),
             Item::Log(log) => site.logs.push((*log, span)),
             Item::Route(route) => site.routes.push(route),
             Item::Tls(tls) => site.tls.push((tls, span)),

@@ -116,6 +116,7 @@ impl Parser<'_, '_> {
         let braced = open.is_some();
         let lines = match open {
             Some(open) => self.braced(&open, 1),
+            None if named_route => Vec::new(),
             None => self.unbraced(),
         };
         let kind = if named_route { Kind::NamedRoute } else { Kind::Site };

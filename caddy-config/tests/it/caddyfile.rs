@@ -487,7 +487,10 @@ fn addresses_that_contradict_each_other_are_errors() {
             "1:1: the directive `respond` stands outside of a site",
         ),
         ("@m path /a", "1:1: a matcher outside of a site"),
-        ("&(r) {\n}", "1:1: named routes are not supported yet"),
+        (
+            "&(r) {\n\tinvoke r\n}",
+            "2:9: the named route `r` leads back to itself",
+        ),
         (
             "import x",
             "1:8: there is no snippet `(x)` above, and no file can be imported here",

@@ -49,10 +49,7 @@ fn an_output_says_what_is_wrong() {
         ("output net a:1", "3:10: the output `net` is not supported"),
         ("output syslog", "3:10: unknown or unsupported output `syslog`"),
         ("output file", "3:10: `file` needs a path"),
-        (
-            "output file {env.X}",
-            "3:15: placeholders are not supported here",
-        ),
+        ("output file {env.X}", "3:15: placeholders are not supported here"),
         ("output stdout x", "3:17: unexpected argument `x`"),
     ]);
     let in_a_file = |line: &str, expected: &str| {

@@ -9,6 +9,8 @@ mod hostile;
 #[cfg(test)]
 mod json;
 #[cfg(test)]
+mod language;
+#[cfg(test)]
 mod listening;
 #[cfg(test)]
 mod logging;

@@ -118,7 +118,7 @@ fn each_broken_structure_says_what_is_wrong_and_where() {
         ("a {\n {\n b\n }\n}", "t:2:2: a block without a name"),
         ("(s)\na {\n}", "t:1:1: a snippet without braces"),
         ("(s)", "t:1:1: a snippet without braces"),
-        ("&(s)\nb c", "t:1:1: a named route without braces"),
+        ("&(s)\nb {\n}", "t:1:1: a named route without braces"),
         ("(s) {\n a {\n}", "t:1:5: this block is never closed"),
     ];
     for (text, expected) in cases {
