@@ -59,9 +59,9 @@ impl Control {
         self.0.current()
     }
 
-    /// The addresses that are listened on now, with the ports that the system chose for port 0.
+    /// The TCP addresses that are listened on now, with the ports that the system chose for port 0.
     pub fn addresses(&self) -> Vec<SocketAddr> {
-        self.0.addresses()
+        self.0.tcp_addresses()
     }
 
     /// Stops the proxy as the token of [`Proxy::run`](crate::Proxy::run) does.

@@ -131,9 +131,9 @@ impl Proxy {
         Control(Arc::clone(&self.reconciler))
     }
 
-    /// The addresses that are listened on, with the ports that the system chose for port 0.
+    /// The TCP addresses that are listened on, with the ports that the system chose for port 0.
     pub fn addresses(&self) -> Vec<SocketAddr> {
-        self.reconciler.addresses()
+        self.reconciler.tcp_addresses()
     }
 
     /// What works but should be looked at, such as overlapping CIDRs.
@@ -179,7 +179,7 @@ impl Proxy {
         for warning in &self.warnings {
             warn!("{warning}");
         }
-        for address in self.addresses() {
+        for address in self.reconciler.addresses() {
             info!(%address, "listening");
         }
         let stop = stop.child_token();

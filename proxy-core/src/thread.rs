@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::TcpListener;
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
@@ -17,6 +16,8 @@ use crate::forward::pipeline::Handler;
 use crate::forward::worker::Worker;
 use crate::listener::Listener;
 use crate::listener::accept::accept;
+use crate::listener::acceptor::Acceptor;
+use crate::listener::bind::Accepting;
 use crate::proxy::Report;
 use crate::tasks::Drained;
 
@@ -31,7 +32,7 @@ pub(crate) struct Thread {
 #[derive(Debug)]
 pub(crate) enum Command {
     /// Accept on this socket.
-    Open(TcpListener, Arc<Listener>),
+    Open(Accepting, Arc<Listener>),
     /// The listener was removed: accept what waits, close the socket, say so, and let its connections end.
     Close(Arc<Listener>, oneshot::Sender<()>),
 }
@@ -160,8 +161,8 @@ impl Loops {
         }
     }
 
-    fn open(&mut self, socket: TcpListener, listener: Arc<Listener>) {
-        let socket = match tokio::net::TcpListener::from_std(socket) {
+    fn open(&mut self, socket: Accepting, listener: Arc<Listener>) {
+        let socket = match Acceptor::new(socket) {
             Ok(socket) => socket,
             Err(error) => {
                 // Its socket closes, so the system gives its connections to the other workers.

@@ -39,8 +39,7 @@ pub(crate) struct Compiled {
 /// A listener before its sockets are bound.
 #[derive(Clone, Debug)]
 pub(crate) struct Planned {
-    pub(crate) host: String,
-    pub(crate) port: u16,
+    pub(crate) address: model::ListenAddress,
     pub(crate) entry: Entry,
 }
 
@@ -102,8 +101,16 @@ pub(crate) fn compile(config: &model::Config, surroundings: &Surroundings) -> Re
 
 impl Planned {
     pub(crate) fn cannot_bind(&self, source: std::io::Error) -> BuildError {
-        let address = model::HostPort::new(self.host.clone(), self.port).to_string();
+        let address = self.address.to_string();
         BuildError::Bind { address, source }
+    }
+
+    /// The permissions of a unix socket, as Caddy's: only the owner may connect unless the address says more.
+    pub(crate) fn mode(&self) -> Option<u32> {
+        match &self.address {
+            model::ListenAddress::Tcp(_) => None,
+            model::ListenAddress::Unix(socket) => Some(socket.mode().unwrap_or(0o200)),
+        }
     }
 }
 
@@ -133,21 +140,13 @@ impl Compiler<'_> {
             let mut tls = TlsConfigs::default();
             let view = self.server(name, server, &opened);
             for (index, address) in server.listen.iter().enumerate() {
-                let model::ListenAddress::Tcp(tcp) = address else {
-                    self.unsupported::<()>(
-                        &format!("to listen on the unix socket {address}"),
-                        "`bind` an IP address",
-                    );
-                    continue;
-                };
                 let http = settings(server, protocols_at(server, index));
                 let tls = https
                     .sites
                     .as_deref()
                     .and_then(|sites| tls.of(http, || self.tls(http, sites)));
                 plans.push(Planned {
-                    host: tcp.host().to_owned(),
-                    port: tcp.port(),
+                    address: address.clone(),
                     entry: self.entry(views.len(), tls, http, limits(server)),
                 });
             }
@@ -262,16 +261,21 @@ impl Compiler<'_> {
     }
 
     fn check_addresses(&mut self, views: &[ServerView], plans: &[Planned]) {
-        let mut seen: BTreeMap<(&str, u16), usize> = BTreeMap::new();
+        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
         let name = |server: usize| {
             views
                 .get(server)
                 .map_or_else(String::new, |view| view.name.clone())
         };
-        for plan in plans.iter().filter(|plan| plan.port != 0) {
-            if let Some(first) = seen.insert((&plan.host, plan.port), plan.entry.server) {
+        for plan in plans.iter().filter(|plan| plan.address.port() != Some(0)) {
+            let address = match &plan.address {
+                model::ListenAddress::Tcp(address) => address.to_string(),
+                // One path, whatever its mode.
+                model::ListenAddress::Unix(socket) => format!("unix/{}", socket.path()),
+            };
+            if let Some(first) = seen.insert(address.clone(), plan.entry.server) {
                 self.errors.push(BuildError::SharedAddress {
-                    address: model::HostPort::new(plan.host.clone(), plan.port).to_string(),
+                    address,
                     first: name(first),
                     second: name(plan.entry.server),
                 });

@@ -242,9 +242,10 @@ impl Redirects {
                 }
                 routes.push(redirect(compiler, Some(host), *port, ports));
             }
-            let existing = plans
-                .iter()
-                .find(|plan| plan.port == ports.http && plan.host == address);
+            let existing = plans.iter().find(|plan| {
+                let tcp = plan.address.tcp();
+                tcp.is_some_and(|tcp| tcp.port() == ports.http && tcp.host() == address)
+            });
             match existing.and_then(|plan| views.get_mut(plan.entry.server)) {
                 Some(view) => {
                     let mut list = std::mem::take(&mut view.routes).list;
@@ -257,8 +258,7 @@ impl Redirects {
         for (address, mut list) in extra {
             list.push(redirect(compiler, None, ports.https, ports));
             plans.push(Planned {
-                host: address,
-                port: ports.http,
+                address: model::HostPort::new(address, ports.http).into(),
                 entry: compiler.entry(views.len(), None, HttpSettings::default(), ConnLimits::default()),
             });
             views.push(redirecting(list));

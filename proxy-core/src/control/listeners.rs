@@ -1,15 +1,21 @@
 //! The set of listeners: which ones a configuration wants, and how the open ones become those.
 
 use std::collections::{BTreeSet, HashMap};
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+
+use caddy_config::ListenAddress;
+use tracing::warn;
 
 use super::change::{Changes, changes};
 use crate::config::compile::Planned;
 use crate::config::{BuildError, BuildErrors};
 use crate::forward::view::{Entry, Place, ServerView};
 use crate::http::connection::Group;
-use crate::listener::{Listener, bind};
+use crate::listener::bind::{self, Accepting};
+use crate::listener::{Address, Listener};
+use crate::unix_socket::SocketFile;
 
 /// The listeners that are open.
 #[derive(Debug, Default)]
@@ -22,7 +28,7 @@ pub(super) struct Listeners {
 /// What a listener is known by, from one configuration to the next.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Key {
-    At(SocketAddr),
+    At(Address),
     /// Any port: known by its server, and by how many such it has before this one.
     AnyPort(IpAddr, String, usize),
 }
@@ -31,13 +37,15 @@ enum Key {
 struct Open {
     key: Key,
     listener: Arc<Listener>,
+    /// Of a unix socket.
+    file: Option<Arc<SocketFile>>,
 }
 
 /// A listener that a configuration wants.
 #[derive(Debug)]
 pub(super) struct Wanted {
     key: Key,
-    address: SocketAddr,
+    address: Address,
     plan: Planned,
 }
 
@@ -46,10 +54,12 @@ pub(super) struct Wanted {
 pub(super) struct Next {
     open: Vec<Open>,
     groups: u64,
+    /// What the files of unix sockets that stay are to let others do.
+    modes: Vec<(Arc<SocketFile>, u32)>,
     /// What each place serves.
     pub(super) entries: Vec<Option<Entry>>,
     /// New listeners, each with one socket for each thread.
-    pub(super) added: Vec<(Arc<Listener>, Vec<TcpListener>)>,
+    pub(super) added: Vec<(Arc<Listener>, Vec<Accepting>)>,
     pub(super) removed: Vec<Arc<Listener>>,
     pub(super) kept: usize,
 }
@@ -58,8 +68,11 @@ pub(super) struct Next {
 
 impl Listeners {
     /// The real addresses, those of port 0 with the port that the system chose.
-    pub(super) fn addresses(&self) -> Vec<SocketAddr> {
-        self.open.iter().map(|open| open.listener.address).collect()
+    pub(super) fn addresses(&self) -> Vec<Address> {
+        self.open
+            .iter()
+            .map(|open| open.listener.address.clone())
+            .collect()
     }
 
     /// Binds what is new in `wanted`, for this many threads. Nothing of this set changes.
@@ -80,6 +93,7 @@ impl Listeners {
         let mut next = Next {
             open: Vec::new(),
             groups: 0,
+            modes: Vec::new(),
             entries: Vec::new(),
             added: Vec::new(),
             removed: removed
@@ -89,33 +103,42 @@ impl Listeners {
             kept: kept.len(),
         };
         for (index, Wanted { key, plan, .. }) in wanted.into_iter().enumerate() {
-            let listener = match (kept.get(&index), sockets.remove(&index)) {
-                (Some(open), _) => Arc::clone(&open.listener),
+            let open = match (kept.get(&index), sockets.remove(&index)) {
+                (Some(open), _) => {
+                    next.modes.extend(open.file.clone().zip(plan.mode()));
+                    Open::clone(open)
+                }
                 (None, Some(bound)) => {
                     let listener = Arc::new(Listener {
                         address: bound.address,
                         place: Arc::new(places.next()),
                     });
                     next.added.push((Arc::clone(&listener), bound.sockets));
-                    listener
+                    let file = bound.file.map(Arc::new);
+                    Open { key, listener, file }
                 }
                 (None, None) => continue,
             };
-            let place = listener.place.index();
+            let place = open.listener.place.index();
             if next.entries.len() <= place {
                 next.entries.resize(place + 1, None);
             }
             if let Some(entry) = next.entries.get_mut(place) {
                 *entry = Some(plan.entry);
             }
-            next.open.push(Open { key, listener });
+            next.open.push(open);
         }
         next.groups = places.groups;
         Ok(next)
     }
 
-    /// Makes `next` the set of open listeners.
+    /// Makes `next` the set of open listeners. Files of unix sockets that are no part of it go.
     pub(super) fn become_next(&mut self, next: &mut Next) {
+        for (file, mode) in next.modes.drain(..) {
+            if let Err(error) = file.set_mode(mode) {
+                warn!(%error, "the mode of a unix socket stays as it was");
+            }
+        }
         self.open = std::mem::take(&mut next.open);
         self.groups = next.groups;
     }
@@ -132,17 +155,21 @@ impl Listeners {
             .filter_map(|index| Some((*index, wanted.get(*index)?)))
             .collect();
         let taken = added.iter().filter_map(|(_, wanted)| {
-            if self.share_port(wanted.address) {
+            let Address::Tcp(address) = wanted.address else {
+                return None;
+            };
+            if self.share_port(address) {
                 return None;
             }
-            let source = bind::check_free(wanted.address).err()?;
+            let source = bind::check_free(address).err()?;
             Some(wanted.plan.cannot_bind(source))
         });
         let mut errors: Vec<BuildError> = taken.collect();
         let mut bound = HashMap::new();
         if errors.is_empty() {
             for (index, wanted) in added {
-                match bind::bind(wanted.address, threads) {
+                let mode = wanted.plan.mode().unwrap_or_default();
+                match bind::bind(&wanted.address, mode, threads) {
                     Ok(sockets) => drop(bound.insert(index, sockets)),
                     Err(source) => errors.push(wanted.plan.cannot_bind(source)),
                 }
@@ -159,7 +186,9 @@ impl Listeners {
     /// process can have it that does not share it.
     fn share_port(&self, address: SocketAddr) -> bool {
         self.open.iter().any(|open| {
-            let other = open.listener.address;
+            let Address::Tcp(other) = open.listener.address else {
+                return false;
+            };
             let overlap =
                 other.ip() == address.ip() || other.ip().is_unspecified() || address.ip().is_unspecified();
             other.port() == address.port() && overlap
@@ -180,7 +209,7 @@ pub(super) fn wanted(planned: Vec<Planned>, servers: &[ServerView]) -> Result<Ve
     let mut errors = Vec::new();
     let name = |server: usize| servers.get(server).map_or("", |server| server.name.as_str());
     for plan in planned {
-        let addresses = match bind::addresses(&plan.host, plan.port) {
+        let addresses = match addresses(&plan.address) {
             Ok(addresses) => addresses,
             Err(source) => {
                 errors.push(plan.cannot_bind(source));
@@ -189,7 +218,7 @@ pub(super) fn wanted(planned: Vec<Planned>, servers: &[ServerView]) -> Result<Ve
         };
         let server = plan.entry.server;
         for address in addresses {
-            let key = key(address, name(server), &wanted);
+            let key = key(&address, name(server), &wanted);
             match seen.insert(key.clone(), server) {
                 None => wanted.push(Wanted {
                     key,
@@ -212,10 +241,21 @@ pub(super) fn wanted(planned: Vec<Planned>, servers: &[ServerView]) -> Result<Ve
     }
 }
 
-fn key(address: SocketAddr, server: &str, before: &[Wanted]) -> Key {
-    if address.port() != 0 {
-        return Key::At(address);
+fn addresses(address: &ListenAddress) -> io::Result<Vec<Address>> {
+    match address {
+        ListenAddress::Tcp(tcp) => {
+            let found = bind::addresses(tcp.host(), tcp.port())?;
+            Ok(found.into_iter().map(Address::Tcp).collect())
+        }
+        ListenAddress::Unix(socket) => Ok(vec![Address::Unix(socket.path().to_owned())]),
     }
+}
+
+fn key(address: &Address, server: &str, before: &[Wanted]) -> Key {
+    let address = match address {
+        Address::Tcp(tcp) if tcp.port() == 0 => *tcp,
+        known => return Key::At(known.clone()),
+    };
     let same = |wanted: &&Wanted| matches!(&wanted.key, Key::AnyPort(ip, name, _) if *ip == address.ip() && name == server);
     Key::AnyPort(
         address.ip(),

@@ -16,7 +16,7 @@ use super::listeners::{self, Listeners, Next};
 use crate::config::compile::{self, Compiled, Surroundings};
 use crate::config::{BuildError, BuildErrors};
 use crate::forward::view::View;
-use crate::listener::Listener;
+use crate::listener::{Address, Listener};
 use crate::snapshot::Snapshot;
 use crate::thread::Command;
 
@@ -41,7 +41,7 @@ pub(crate) struct Reconciler {
 #[derive(Debug, Default)]
 struct Running {
     config: Arc<Config>,
-    addresses: Vec<SocketAddr>,
+    addresses: Vec<Address>,
 }
 
 /// What only a load may touch.
@@ -133,8 +133,18 @@ impl Reconciler {
     }
 
     /// The addresses that are listened on.
-    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
+    pub(crate) fn addresses(&self) -> Vec<Address> {
         self.running.current().addresses.clone()
+    }
+
+    /// See [`Control::addresses`](super::Control::addresses).
+    pub(crate) fn tcp_addresses(&self) -> Vec<SocketAddr> {
+        let all = &self.running.current().addresses;
+        let tcp = all.iter().filter_map(|address| match address {
+            Address::Tcp(address) => Some(*address),
+            Address::Unix(_) => None,
+        });
+        tcp.collect()
     }
 
     /// See [`Control::stop`](super::Control::stop).

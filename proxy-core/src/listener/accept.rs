@@ -1,19 +1,17 @@
 //! Accepting connections, and the TLS handshake before HTTP.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpStream};
 use tokio::time;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::Listener;
-use super::bind::BACKLOG;
-use super::socket::Socket;
+use super::acceptor::{Accepted, Acceptor, is_about_the_connection};
+use super::socket::{Socket, Stream};
 use crate::forward::view::Entry;
 use crate::forward::worker::Worker;
 use crate::http::connection::Connection;
@@ -27,7 +25,7 @@ const MIN_BACKOFF: Duration = Duration::from_millis(10);
 /// Accepts until `stop`. A failed accept never ends the loop: it waits a little, as what failed, such as
 /// the number of file descriptors, needs time to come back.
 pub(crate) async fn accept(
-    socket: TcpListener,
+    socket: Acceptor,
     listener: Arc<Listener>,
     worker: Arc<Worker>,
     service: impl Service,
@@ -41,9 +39,9 @@ pub(crate) async fn accept(
             accepted = socket.accept() => accepted,
         };
         match accepted {
-            Ok((stream, peer)) => {
+            Ok(accepted) => {
                 backoff = MIN_BACKOFF;
-                begin(stream, peer, &listener, &worker, &service);
+                begin(accepted, &listener, &worker, &service);
             }
             Err(error) if is_about_the_connection(&error) => {}
             Err(error) => {
@@ -55,42 +53,13 @@ pub(crate) async fn accept(
             }
         }
     }
-    if let Err(error) = accept_waiting(socket, &listener, &worker, &service) {
+    let closed = socket.close(|accepted| begin(accepted, &listener, &worker, &service));
+    if let Err(error) = closed {
         warn!(address = %listener.address, %error, "connections that waited are lost");
     }
 }
 
-/// Closing a socket resets the connections that wait for an accept: they are served first. No more than the queue
-/// holds, as new ones may come without end.
-fn accept_waiting(
-    socket: TcpListener,
-    listener: &Arc<Listener>,
-    worker: &Arc<Worker>,
-    service: &impl Service,
-) -> io::Result<()> {
-    // The runtime may not have heard yet of those that came last; the system knows them all.
-    let socket = socket.into_std()?;
-    for _ in 0..=BACKLOG {
-        match socket.accept() {
-            Ok((stream, peer)) => {
-                stream.set_nonblocking(true)?;
-                begin(TcpStream::from_std(stream)?, peer, listener, worker, service);
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-            Err(error) if is_about_the_connection(&error) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-fn begin(
-    stream: TcpStream,
-    peer: SocketAddr,
-    listener: &Arc<Listener>,
-    worker: &Arc<Worker>,
-    service: &impl Service,
-) {
+fn begin((stream, peer): Accepted, listener: &Arc<Listener>, worker: &Arc<Worker>, service: &impl Service) {
     worker.counters.connections.add();
     let task = connection(
         stream,
@@ -103,8 +72,8 @@ fn begin(
 }
 
 async fn connection(
-    stream: TcpStream,
-    peer: SocketAddr,
+    stream: Stream,
+    peer: Option<SocketAddr>,
     listener: Arc<Listener>,
     worker: Arc<Worker>,
     service: impl Service,
@@ -118,7 +87,11 @@ async fn connection(
     };
     drop(view);
     let group = listener.place.group();
-    let connection = Arc::new(Connection::new(peer, tls.is_some()).in_group(group));
+    let connection = match peer {
+        Some(peer) => Connection::new(peer, tls.is_some()),
+        None => Connection::local(tls.is_some()),
+    };
+    let connection = Arc::new(connection.in_group(group));
     let state = Arc::clone(connection.state());
     let open = worker.connections.register(Arc::clone(&state), limits);
     if worker.tasks.stop().is_cancelled() || listener.place.is_retired() {
@@ -155,12 +128,4 @@ async fn secured(
         Some(Err(error)) => debug!(%peer, %error, "TLS handshake failed"),
         None => {}
     }
-}
-
-/// The connection was gone before it could be accepted; the next one may be fine.
-fn is_about_the_connection(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset
-    )
 }

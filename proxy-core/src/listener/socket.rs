@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tracing::debug;
 
 use crate::http::connection::ConnState;
@@ -15,22 +15,31 @@ use crate::http::connection::ConnState;
 /// client sees a reset: whatever the reason is, be it an upstream that failed or a stop that waited long enough.
 #[derive(Debug)]
 pub(super) struct Socket {
-    stream: TcpStream,
+    stream: Stream,
     state: Arc<ConnState>,
+}
+
+/// The two kinds of sockets that clients come by.
+#[derive(Debug)]
+pub(super) enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
 }
 
 // === impl Socket ===
 
 impl Socket {
-    pub(super) fn new(stream: TcpStream, state: Arc<ConnState>) -> Self {
+    pub(super) fn new(stream: Stream, state: Arc<ConnState>) -> Self {
         Self { stream, state }
     }
 }
 
 impl Drop for Socket {
     fn drop(&mut self) {
+        // A unix socket has no reset: its client sees the end of a stream that should not have ended yet.
         if self.state.has_open_end()
-            && let Err(error) = self.stream.set_zero_linger()
+            && let Stream::Tcp(stream) = &self.stream
+            && let Err(error) = stream.set_zero_linger()
         {
             debug!(%error, "a cut answer ends like a whole one");
         }
@@ -74,5 +83,54 @@ impl AsyncWrite for Socket {
             return Poll::Ready(Ok(()));
         }
         Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+// === impl Stream ===
+
+impl AsyncRead for Stream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, to: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_read(cx, to),
+            Self::Unix(stream) => Pin::new(stream).poll_read(cx, to),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_write(cx, data),
+            Self::Unix(stream) => Pin::new(stream).poll_write(cx, data),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+            Self::Unix(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Unix(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
     }
 }

@@ -151,10 +151,10 @@ async fn one_address_can_become_all_and_all_one() {
     let port = free(Ipv4Addr::LOCALHOST).port();
     let one = format!("http://:{port} {{\n\tbind 127.0.0.1\n\trespond one\n}}\n");
     let all = format!("http://:{port} {{\n\trespond all\n}}\n");
-    let rig = Rig::with_workers(2, &sites(&[one.clone()]));
+    let rig = Rig::with_workers(2, &sites(std::slice::from_ref(&one)));
     let address = rig.addr();
     for (text, body) in [(&all, b"all"), (&one, b"one"), (&all, b"all")] {
-        rig.reload(&sites(&[text.clone()])).await;
+        rig.reload(&sites(std::slice::from_ref(text))).await;
         assert_eq!(Wire::connect(address).await.ask(get("/")).await.body, body);
     }
 }
