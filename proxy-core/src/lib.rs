@@ -29,7 +29,6 @@ mod stats;
 mod tasks;
 mod thread;
 mod tls;
-#[allow(dead_code, reason = "the admin API listens on them next")]
 mod unix_socket;
 mod upstream;
 

@@ -182,8 +182,8 @@ impl Proxy {
         for address in self.reconciler.addresses() {
             info!(%address, "listening");
         }
-        let stop = stop.child_token();
-        let _stops_workers_when_dropped = stop.clone().drop_guard();
+        let closing = CancellationToken::new();
+        let _workers_stop_when_dropped = closing.clone().drop_guard();
         let background = CancellationToken::new();
         let mut looked_after = pin!(async {
             tokio::join!(
@@ -193,14 +193,20 @@ impl Proxy {
                 Arc::clone(&self.embedded).sweep(background.clone()),
             );
         });
-        let stops_when_told = async {
-            self.reconciler.stopped().await;
-            stop.cancel();
+        let ending = async {
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = self.reconciler.stopped() => {}
+                () = closing.cancelled() => {}
+            }
+            self.reconciler.stop();
+            closing.cancel();
+            self.reconciler.close().await;
             std::future::pending::<()>().await;
         };
         let (ended, mut reports) = mpsc::unbounded_channel();
         for thread in self.threads {
-            thread.start(stop.clone(), ended.clone());
+            thread.start(closing.clone(), ended.clone());
         }
         self.reconciler.threads_start();
         drop(ended);
@@ -212,16 +218,16 @@ impl Proxy {
             while let Some(report) = reports.recv().await {
                 if report.workers_failed > 0 {
                     // The others would serve on, but on a part of the connections nobody answers.
-                    stop.cancel();
+                    closing.cancel();
                 }
                 sum = sum.and(report);
             }
-            stop.cancelled().await;
+            closing.cancelled().await;
             sum.and(thread::drain(&self.embedded).await)
         };
         tokio::select! {
             report = served => report,
-            () = stops_when_told => Report::default(),
+            () = ending => Report::default(),
             () = looked_after.as_mut() => Report { workers_failed: 1, ..Report::default() },
         }
     }

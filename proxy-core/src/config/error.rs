@@ -111,6 +111,9 @@ pub enum BuildError {
         "the configuration has no site; a Caddyfile of the two lines `localhost:8080` and `respond hello` has one"
     )]
     NoServer,
+    /// The proxy is about to end.
+    #[error("the proxy is stopping, it takes no configuration any more")]
+    Stopping,
     /// A fault of this program, found by a panic.
     #[error("the configuration cannot be compiled: a fault of Doorway itself; nothing was changed")]
     Fault,

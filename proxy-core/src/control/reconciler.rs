@@ -157,6 +157,11 @@ impl Reconciler {
         self.stop.cancelled().await;
     }
 
+    /// Removes the files of unix sockets: nobody can connect any more.
+    pub(crate) async fn close(&self) {
+        self.state.lock().await.listeners = Listeners::default();
+    }
+
     /// The threads now do what they are told.
     pub(crate) fn threads_start(&self) {
         self.started.store(true, Ordering::Release);
@@ -174,6 +179,9 @@ impl Reconciler {
 
     /// Makes `config` run, or changes nothing.
     fn apply(&self, state: &mut State, config: Config) -> Result<Applied, BuildErrors> {
+        if self.stop.is_cancelled() {
+            return Err(BuildErrors(vec![BuildError::Stopping]));
+        }
         drop(self.unused_views());
         let prepared = self.prepare(state, &config);
         // Names are looked up once it is known that they are wanted.

@@ -4,6 +4,7 @@ mod listeners;
 mod refused;
 mod routes;
 mod streams;
+mod unix;
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 

@@ -58,7 +58,9 @@ impl H2 {
     }
 
     async fn over(stream: impl super::wire::Stream + 'static, origin: String) -> Self {
-        stream.tcp().set_nodelay(true).expect("the socket is open");
+        if let Some(tcp) = stream.tcp() {
+            tcp.set_nodelay(true).expect("the socket is open");
+        }
         let (send, connection) = within("the h2 handshake", h2::client::handshake(stream))
             .await
             .expect("speaks h2");

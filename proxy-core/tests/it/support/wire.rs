@@ -3,11 +3,12 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 
 use super::message::{Framing, Head};
 use super::wait::within;
@@ -31,7 +32,8 @@ pub(crate) enum End {
 
 /// A byte stream over TCP.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {
-    fn tcp(&self) -> &TcpStream;
+    /// The socket below, unless it is a unix socket.
+    fn tcp(&self) -> Option<&TcpStream>;
 }
 
 /// A whole request or response.
@@ -54,6 +56,12 @@ impl Wire {
         Self::over(stream)
     }
 
+    /// Connects to the unix socket at `path`.
+    pub(crate) async fn connect_unix(path: &Path) -> Self {
+        let stream = within("connecting", UnixStream::connect(path)).await;
+        Self::over(stream.expect("the listener accepts"))
+    }
+
     /// Takes over an open stream.
     pub(crate) fn over(stream: impl Stream + 'static) -> Self {
         Self::counting(stream, Arc::default())
@@ -61,8 +69,9 @@ impl Wire {
 
     /// Takes over an open stream and adds every byte that comes to `counter`.
     pub(crate) fn counting(stream: impl Stream + 'static, counter: Arc<AtomicUsize>) -> Self {
-        let tcp = stream.tcp();
-        tcp.set_nodelay(true).expect("the socket is open");
+        if let Some(tcp) = stream.tcp() {
+            tcp.set_nodelay(true).expect("the socket is open");
+        }
         Self {
             stream: Box::new(stream),
             received: Vec::new(),
@@ -107,7 +116,8 @@ impl Wire {
 
     /// Makes dropping this connection a reset instead of a clean end.
     pub(crate) fn set_reset(&self) {
-        self.stream.tcp().set_zero_linger().expect("the socket is open");
+        let tcp = self.stream.tcp().expect("a unix socket knows no reset");
+        tcp.set_zero_linger().expect("the socket is open");
     }
 
     /// The next head, whichever side's.
@@ -316,13 +326,19 @@ impl End {
 // === impl Stream ===
 
 impl Stream for TcpStream {
-    fn tcp(&self) -> &TcpStream {
-        self
+    fn tcp(&self) -> Option<&TcpStream> {
+        Some(self)
+    }
+}
+
+impl Stream for UnixStream {
+    fn tcp(&self) -> Option<&TcpStream> {
+        None
     }
 }
 
 impl Stream for tokio_rustls::client::TlsStream<TcpStream> {
-    fn tcp(&self) -> &TcpStream {
-        self.get_ref().0
+    fn tcp(&self) -> Option<&TcpStream> {
+        Some(self.get_ref().0)
     }
 }
