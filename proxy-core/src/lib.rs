@@ -2,7 +2,6 @@
 //!
 #![doc = include_str!("../README.md")]
 
-#[allow(dead_code, reason = "the server that uses it comes next")]
 mod admin;
 #[allow(dead_code, unused_imports, reason = "the pipeline comes to call it")]
 mod auth;
@@ -32,6 +31,7 @@ mod tls;
 mod unix_socket;
 mod upstream;
 
+pub use admin::{Admin, AdminError, AdminOptions, LoadError, Source};
 pub use auth::{HashError, HashPasswordError, PasswordAlgorithm, hash_password};
 pub use body::{Body, BoxError};
 pub use config::{BuildError, BuildErrors};

@@ -5,8 +5,8 @@
 mod access;
 mod error;
 mod ids;
-mod print;
-mod read;
+pub(super) mod print;
+pub(super) mod read;
 #[cfg(test)]
 mod tests;
 
@@ -58,15 +58,6 @@ impl Document {
         let text = print::line(&config);
         let root = Value::Object(Map::from_iter([(ROOT.to_owned(), config)]));
         Ok(Self { root, text, ids })
-    }
-
-    /// No configuration: `null`.
-    pub(crate) fn empty() -> Self {
-        Self {
-            root: Value::Object(Map::from_iter([(ROOT.to_owned(), Value::Null)])),
-            text: "null".to_owned(),
-            ids: Ids::default(),
-        }
     }
 
     /// The configuration as one line of JSON, ids included.
@@ -130,17 +121,27 @@ impl Document {
         Ok(Self::new(config)?)
     }
 
+    /// Whether it is no configuration.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.root.get(ROOT).is_none_or(Value::is_null)
+    }
+
+    /// Whether the configuration may be kept on disk: unless `admin.config.persist` is `false`.
+    pub(crate) fn may_persist(&self) -> bool {
+        self.root.pointer("/config/admin/config/persist") != Some(&Value::Bool(false))
+    }
+
     /// The configuration that the document is.
     ///
     /// # Errors
     ///
     /// All that is wrong with it.
     pub(crate) fn decode(&self) -> Result<Config, Diagnostics> {
-        match self.root.get(ROOT) {
-            None | Some(Value::Null) => Ok(Config::default()),
-            // `@id`s are passed over when it is decoded.
-            Some(_) => caddy_config::from_json(FILE, &self.text),
+        if self.is_empty() {
+            return Ok(Config::default());
         }
+        // `@id`s are passed over when it is decoded.
+        caddy_config::from_json(FILE, &self.text)
     }
 }
 

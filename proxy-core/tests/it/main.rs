@@ -11,6 +11,7 @@
 
 mod support;
 
+mod admin;
 mod cases;
 mod dns;
 mod doors;

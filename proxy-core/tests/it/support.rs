@@ -1,5 +1,6 @@
 //! What the tests stand on: raw clients, scripted origins, a Doors-like pod, a DNS server and a running proxy.
 
+pub(crate) mod admin;
 pub(crate) mod browser;
 pub(crate) mod dns;
 pub(crate) mod ends;

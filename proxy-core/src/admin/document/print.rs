@@ -11,7 +11,7 @@ const SMALL: f64 = 1e-6;
 const LARGE: f64 = 1e21;
 
 /// `value` as one line, without a line feed.
-pub(super) fn line(value: &Value) -> String {
+pub(in crate::admin) fn line(value: &Value) -> String {
     let mut bytes = Vec::new();
     let mut serializer = Serializer::with_formatter(&mut bytes, Style);
     value
@@ -55,9 +55,36 @@ impl Formatter for Style {
 }
 
 fn first_special(text: &str) -> Option<(&str, char, &str)> {
-    let at = text.find(['<', '>', '&', '\u{2028}', '\u{2029}'])?;
+    let at = text.find(is_special)?;
     let (before, from) = text.split_at(at);
     let found = from.chars().next()?;
     let (_, after) = from.split_at(found.len_utf8());
     Some((before, found, after))
+}
+
+/// JSON without the space between its parts, otherwise as it is written.
+pub(in crate::admin) fn compact(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let (mut inside, mut escaped) = (false, false);
+    for c in json.chars() {
+        if inside {
+            inside = escaped || c != '"';
+            escaped = c == '\\' && !escaped;
+        } else if c == '"' {
+            inside = true;
+        } else if c.is_ascii_whitespace() {
+            continue;
+        }
+        if is_special(c) {
+            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// What Caddy's encoder escapes, beside what any does. It stands in texts only.
+fn is_special(c: char) -> bool {
+    matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}')
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Number, Value};
 const MAX_VALUES: usize = 2_000_000;
 
 /// Reads one value and nothing behind it. Nesting is limited by serde_json, to 128.
-pub(super) fn value(text: &[u8]) -> Result<Value, String> {
+pub(in crate::admin) fn value(text: &[u8]) -> Result<Value, String> {
     let left = Cell::new(MAX_VALUES);
     let mut reader = serde_json::Deserializer::from_slice(text);
     let value = Reader { left: &left }.deserialize(&mut reader);

@@ -1,0 +1,368 @@
+//! Keeps the configuration: makes changes of it one after the other, each whole or not at all.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+
+use bytes::Bytes;
+use caddy_config::{Config, Diagnostics, ListenAddress, Surroundings};
+use futures_util::future::BoxFuture;
+use http::StatusCode;
+use thiserror::Error;
+use tokio::sync::{Mutex, oneshot};
+use tokio::task;
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info, warn};
+
+use super::adapt;
+use super::autosave;
+use super::body::Room;
+use super::document::{Document, Edit, EditError, MatchError, Pointer};
+use super::endpoint::{AdminError, Endpoint, Serving};
+use crate::BuildErrors;
+use crate::control::Applied;
+use crate::snapshot::Snapshot;
+use crate::tasks::Tasks;
+
+/// What the admin API drives: the running proxy.
+pub(super) trait Engine: Send + Sync + std::fmt::Debug {
+    /// Replaces the configuration, or changes nothing.
+    fn load(&self, config: Config) -> BoxFuture<'_, Result<Applied, BuildErrors>>;
+}
+
+/// The file that a configuration came from, as the one who read it named it, and what it is written in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The path.
+    pub file: String,
+    /// `caddyfile`, or empty for JSON.
+    pub adapter: String,
+}
+
+/// What the keeper is given besides the configuration.
+pub(super) struct Settings {
+    /// Where the API is if the configuration does not say.
+    pub(super) default_address: String,
+    /// Where the configuration is saved.
+    pub(super) autosave: Option<PathBuf>,
+    /// What Caddyfiles in requests may refer to.
+    pub(super) surroundings: Arc<dyn Surroundings + Send + Sync>,
+}
+
+/// The one who changes the configuration.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    engine: Box<dyn Engine>,
+    settings: Settings,
+    running: Snapshot<Document>,
+    /// Held for the whole of a change.
+    serving: Mutex<Option<Serving>>,
+    /// Where the running configuration came from, if nobody has changed it since.
+    source: StdMutex<Option<Source>>,
+    tasks: Tasks,
+    pub(super) room: Room,
+    stop: CancellationToken,
+}
+
+/// A change that somebody asks for.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) edit: Edit,
+    pub(super) place: Target,
+    /// JSON; empty stands for `null`.
+    pub(super) body: Bytes,
+    /// The state that the change is meant for.
+    pub(super) if_match: Option<String>,
+    /// Whether to load the configuration even if it stays the same.
+    pub(super) force: bool,
+    pub(super) origin: Origin,
+}
+
+/// What is to be changed or shown.
+#[derive(Clone, Debug)]
+pub(super) enum Target {
+    /// What is at this place.
+    At(Pointer),
+    /// The object with this id, or what is in it.
+    Id {
+        /// The id.
+        id: String,
+        /// The rest of the path.
+        rest: String,
+    },
+}
+
+/// Who asks for a change.
+#[derive(Clone, Debug)]
+pub(super) enum Origin {
+    /// A request, which may say what file it sends.
+    Api(Option<Source>),
+    /// This process has read the file itself.
+    File(Source),
+}
+
+/// Why a change is not made. The words are Caddy's where it has some.
+#[derive(Debug, Error)]
+pub(crate) enum Refused {
+    #[error(transparent)]
+    Match(#[from] MatchError),
+    #[error(transparent)]
+    Edit(#[from] EditError),
+    #[error("unknown object ID '{0}'")]
+    UnknownId(String),
+    #[error("loading new config: {}", adapt::summary(.0))]
+    Config(Diagnostics),
+    #[error("loading new config: starting the administration endpoint: {0}")]
+    Admin(#[from] AdminError),
+    #[error("loading new config: {}", one_line(.0))]
+    Build(BuildErrors),
+    #[error("the proxy is stopping")]
+    Stopping,
+    #[error("the change failed halfway; see the log")]
+    Fault,
+}
+
+/// The next document, unless nothing changes.
+type Draft = Option<Box<(Document, Config)>>;
+
+// === impl Keeper ===
+
+impl Keeper {
+    /// Keeps `document`, which `engine` already runs, and serves the API where it says.
+    pub(super) async fn start(
+        engine: Box<dyn Engine>,
+        document: Document,
+        config: &Config,
+        source: Option<Source>,
+        settings: Settings,
+    ) -> Result<Arc<Self>, AdminError> {
+        let address = Endpoint::wanted(config.admin.as_ref(), &settings.default_address)?;
+        let endpoint = match address {
+            Some(address) => Some(Endpoint::bind(address, None).await?),
+            None => None,
+        };
+        let keeper = Arc::new(Self {
+            engine,
+            settings,
+            running: Snapshot::new(document),
+            serving: Mutex::new(None),
+            source: StdMutex::new(source),
+            tasks: Tasks::default(),
+            room: Room::default(),
+            stop: CancellationToken::new(),
+        });
+        let admin = config.admin.clone().unwrap_or_default();
+        *keeper.serving.lock().await = endpoint.map(|endpoint| endpoint.serve(&admin, &keeper));
+        keeper.save().await;
+        Ok(keeper)
+    }
+
+    /// The document that is running.
+    pub(super) fn document(&self) -> Arc<Document> {
+        self.running.current()
+    }
+
+    /// Where `target` is in `document`.
+    pub(super) fn locate(document: &Document, target: Target) -> Result<Pointer, Refused> {
+        match target {
+            Target::At(place) => Ok(place),
+            Target::Id { id, rest } => document.locate(&id, &rest).ok_or(Refused::UnknownId(id)),
+        }
+    }
+
+    /// Makes a change, or none: `false` if it changes nothing. It is made even if nobody waits for it any more.
+    pub(super) async fn change(self: &Arc<Self>, change: Change) -> Result<bool, Refused> {
+        let (told, outcome) = oneshot::channel();
+        let this = Arc::clone(self);
+        self.tasks.spawn("change of the configuration", async move {
+            let _nobody_waits = told.send(this.make(change).await);
+        });
+        outcome.await.unwrap_or(Err(Refused::Fault))
+    }
+
+    /// Whether the running configuration is what `source` held when it was last read.
+    pub(super) fn is_from(&self, source: &Source) -> bool {
+        self.lock_source().as_ref() == Some(source)
+    }
+
+    /// Asks for the end of the process.
+    pub(super) fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Cancelled when somebody has asked for the end.
+    pub(super) fn stopping(&self) -> &CancellationToken {
+        &self.stop
+    }
+
+    pub(super) fn surroundings(&self) -> &dyn Surroundings {
+        &*self.settings.surroundings
+    }
+
+    pub(super) fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
+    /// Gives up the endpoint. Requests under way are still answered.
+    pub(super) async fn close(&self) {
+        *self.serving.lock().await = None;
+    }
+
+    /// Where the endpoint is.
+    pub(super) async fn address(&self) -> Option<String> {
+        let serving = self.serving.lock().await;
+        serving.as_ref().map(Serving::place)
+    }
+
+    async fn make(self: Arc<Self>, change: Change) -> Result<bool, Refused> {
+        let mut serving = self.serving.lock().await;
+        if self.stop.is_cancelled() {
+            return Err(Refused::Stopping);
+        }
+        let (before, origin) = (self.running.current(), change.origin.clone());
+        // A large document takes a while, and everybody else is served by this thread.
+        let drafted = task::spawn_blocking(move || draft(&before, change)).await;
+        let changed = match drafted.unwrap_or(Err(Refused::Fault))? {
+            Some(next) => {
+                let (document, config) = *next;
+                self.apply(&mut serving, document, config).await?;
+                true
+            }
+            None => {
+                info!("config is unchanged");
+                false
+            }
+        };
+        self.note(origin);
+        if changed {
+            self.save().await;
+        }
+        Ok(changed)
+    }
+
+    /// Runs `config`, which is `document`, or leaves everything as it was. The endpoint's new place is taken first and
+    /// served last.
+    async fn apply(
+        self: &Arc<Self>,
+        serving: &mut Option<Serving>,
+        document: Document,
+        config: Config,
+    ) -> Result<(), Refused> {
+        let wanted = Endpoint::wanted(config.admin.as_ref(), &self.settings.default_address)?;
+        let stays = |address: &ListenAddress| serving.as_ref().is_some_and(|serving| serving.is_at(address));
+        let taken = match wanted.clone().filter(|address| !stays(address)) {
+            Some(address) => Some(Endpoint::bind(address, serving.as_ref()).await?),
+            None => None,
+        };
+        let admin = config.admin.clone().unwrap_or_default();
+        let applied = self.engine.load(config).await.map_err(Refused::Build)?;
+        for warning in &applied.warnings {
+            warn!("{warning}");
+        }
+        info!(
+            revision = applied.revision,
+            added = ?applied.added,
+            removed = ?applied.removed,
+            kept = applied.kept,
+            "the configuration is loaded"
+        );
+        self.running.publish(document);
+        match (taken, wanted) {
+            (Some(endpoint), _) => *serving = Some(endpoint.serve(&admin, self)),
+            (None, None) => *serving = None,
+            (None, Some(address)) => {
+                if let Some(serving) = serving {
+                    serving.go_on(&admin, address);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&self, origin: Origin) {
+        let mut source = self.lock_source();
+        match origin {
+            Origin::File(file) => *source = Some(file),
+            Origin::Api(sent) if sent == *source => {}
+            Origin::Api(_) => *source = None,
+        }
+    }
+
+    /// Saves the running configuration. A failure is no failure of the change.
+    async fn save(&self) {
+        let document = self.document();
+        let Some(path) = self.settings.autosave.clone() else {
+            return;
+        };
+        if document.is_empty() || !document.may_persist() {
+            return;
+        }
+        let file = path.display().to_string();
+        let saved = task::spawn_blocking(move || autosave::save(&path, document.text())).await;
+        match saved {
+            Ok(Ok(())) => info!(file, "saved the configuration; `run --resume` loads it"),
+            Ok(Err(error)) => {
+                warn!(file, %error, "cannot save the configuration; a restart will not know it")
+            }
+            Err(error) => error!(file, %error, "saving the configuration failed"),
+        }
+    }
+
+    fn lock_source(&self) -> std::sync::MutexGuard<'_, Option<Source>> {
+        self.source.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Everything about a change that needs nothing but time.
+fn draft(before: &Document, change: Change) -> Result<Draft, Refused> {
+    let Change {
+        edit,
+        place,
+        body,
+        if_match,
+        force,
+        ..
+    } = change;
+    if let Some(field) = if_match {
+        before.check_match(&field)?;
+    }
+    let place = Keeper::locate(before, place)?;
+    let next = before.edited(edit, &place, &body)?;
+    if !force && next.text() == before.text() {
+        return Ok(None);
+    }
+    let config = next.decode().map_err(Refused::Config)?;
+    Ok(Some(Box::new((next, config))))
+}
+
+fn one_line(errors: &BuildErrors) -> String {
+    let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    all.join("; ")
+}
+
+// === impl Settings ===
+
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings")
+            .field("default_address", &self.default_address)
+            .field("autosave", &self.autosave)
+            .finish_non_exhaustive()
+    }
+}
+
+// === impl Refused ===
+
+impl Refused {
+    /// The status of the answer. Caddy answers a bad configuration with 500 where it is edited and with 400 where it is
+    /// loaded; it is always the client who is at fault.
+    pub(super) fn status(&self) -> StatusCode {
+        match self {
+            Self::Match(error) => error.status(),
+            Self::Edit(error) => error.status(),
+            Self::UnknownId(_) => StatusCode::NOT_FOUND,
+            Self::Config(_) | Self::Admin(_) | Self::Build(_) => StatusCode::BAD_REQUEST,
+            Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Fault => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The admin API over real sockets.
+
+mod judge;
