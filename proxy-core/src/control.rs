@@ -7,6 +7,7 @@ mod change;
 mod listeners;
 mod reconciler;
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -19,6 +20,20 @@ pub(crate) use reconciler::Reconciler;
 /// Replaces the configuration of a running proxy, and tells what it is. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Control(pub(crate) Arc<Reconciler>);
+
+/// Something beside the servers that a configuration is for, such as the log of the process. It takes part in each load
+/// after it has joined: see [`Control::join`].
+pub trait Part: fmt::Debug + Send + Sync {
+    /// Does everything that can fail, such as opening files and sockets, and changes nothing. May wait for disks and names.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with what `config` says of this part. Then the load is refused.
+    fn prepare(&self, config: &Config) -> Result<Commit, BuildErrors>;
+}
+
+/// Makes what was prepared run. It is called when nothing can fail any more, and dropped if anything else did.
+pub type Commit = Box<dyn FnOnce() + Send>;
 
 /// What a load has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +67,11 @@ impl Control {
     /// Everything that is wrong with `config`, all at once; then the old one serves on as if nothing had happened.
     pub async fn load(&self, config: Config) -> Result<Applied, BuildErrors> {
         Arc::clone(&self.0).load(config).await
+    }
+
+    /// Lets `part` take part in every load from now on.
+    pub fn join(&self, part: Arc<dyn Part>) {
+        self.0.join(part);
     }
 
     /// The configuration that is running.

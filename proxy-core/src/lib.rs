@@ -35,7 +35,7 @@ pub use admin::{Admin, AdminError, AdminOptions, LoadError, Source};
 pub use auth::{HashError, HashPasswordError, PasswordAlgorithm, hash_password};
 pub use body::{Body, BoxError};
 pub use config::{BuildError, BuildErrors};
-pub use control::{Applied, Control};
+pub use control::{Applied, Commit, Control, Part};
 pub use forward::pipeline::{Aborted, Handler};
 pub use http::connection::Connection;
 pub use proxy::{Options, Proxy, Report};

@@ -111,6 +111,9 @@ pub enum BuildError {
         "the configuration has no site; a Caddyfile of the two lines `localhost:8080` and `respond hello` has one"
     )]
     NoServer,
+    /// Something beside the servers, such as the log of the process.
+    #[error("{0}")]
+    Part(Box<dyn std::error::Error + Send + Sync>),
     /// The proxy is about to end.
     #[error("the proxy is stopping, it takes no configuration any more")]
     Stopping,
@@ -144,6 +147,18 @@ impl fmt::Display for BuildErrors {
 }
 
 impl std::error::Error for BuildErrors {}
+
+impl From<BuildError> for BuildErrors {
+    fn from(error: BuildError) -> Self {
+        Self(vec![error])
+    }
+}
+
+impl FromIterator<BuildError> for BuildErrors {
+    fn from_iter<I: IntoIterator<Item = BuildError>>(errors: I) -> Self {
+        Self(errors.into_iter().collect())
+    }
+}
 
 // === impl BuildError ===
 

@@ -11,8 +11,8 @@ use tokio::sync::{Mutex, oneshot};
 use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
 
-use super::Applied;
 use super::listeners::{self, Listeners, Next};
+use super::{Applied, Commit, Part};
 use crate::config::compile::{self, Compiled, Surroundings};
 use crate::config::{BuildError, BuildErrors};
 use crate::forward::view::View;
@@ -33,6 +33,7 @@ pub(crate) struct Reconciler {
     /// Views that were replaced. Requests may still use them, but none drops the last reference: that takes a while if
     /// there are many routes or a log that nobody writes to any more.
     old_views: sync::Mutex<Vec<Arc<View>>>,
+    parts: sync::Mutex<Vec<Arc<dyn Part>>>,
     started: AtomicBool,
     stop: CancellationToken,
 }
@@ -52,6 +53,14 @@ struct State {
     threads: Vec<UnboundedSender<Command>>,
     /// Sockets of removed listeners that threads were told to close.
     closing: Vec<oneshot::Receiver<()>>,
+}
+
+/// A configuration for which everything that can fail was done.
+struct Ready {
+    view: View,
+    next: Next,
+    warnings: Vec<String>,
+    commits: Vec<Commit>,
 }
 
 // === impl Reconciler ===
@@ -74,6 +83,7 @@ impl Reconciler {
                 closing: Vec::new(),
             })),
             old_views: sync::Mutex::default(),
+            parts: sync::Mutex::default(),
             started: AtomicBool::new(false),
             stop: CancellationToken::new(),
         }
@@ -95,7 +105,7 @@ impl Reconciler {
     }
 
     fn unused_views(&self) -> Vec<Arc<View>> {
-        let mut old = self.old_views.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut old = lock(&self.old_views);
         old.extract_if(.., |view| Arc::strong_count(view) == 1).collect()
     }
 
@@ -125,6 +135,11 @@ impl Reconciler {
             }
             Err(_) => Err(BuildErrors(vec![BuildError::Fault])),
         }
+    }
+
+    /// See [`Control::join`](super::Control::join).
+    pub(crate) fn join(&self, part: Arc<dyn Part>) {
+        lock(&self.parts).push(part);
     }
 
     /// See [`Control::current`](super::Control::current).
@@ -185,7 +200,12 @@ impl Reconciler {
         drop(self.unused_views());
         let prepared = self.prepare(state, &config);
         // Names are looked up once it is known that they are wanted.
-        let (mut view, mut next, warnings) = match prepared {
+        let Ready {
+            mut view,
+            mut next,
+            warnings,
+            commits,
+        } = match prepared {
             Ok(prepared) => prepared,
             Err(errors) => {
                 self.surroundings.resolvers.begin();
@@ -201,10 +221,7 @@ impl Reconciler {
         let routes_changed = self.running.current().config.apps != config.apps;
         state.listeners.become_next(&mut next);
         self.views.publish(view);
-        self.old_views
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(last);
+        lock(&self.old_views).push(last);
         self.surroundings.resolvers.begin();
         self.running.publish(Running {
             config: Arc::new(config),
@@ -221,16 +238,33 @@ impl Reconciler {
             routes_changed,
         };
         state.tell(next);
+        commits.into_iter().for_each(|commit| commit());
         Ok(applied)
     }
 
     /// Everything that can fail.
-    fn prepare(&self, state: &State, config: &Config) -> Result<(View, Next, Vec<String>), BuildErrors> {
+    fn prepare(&self, state: &State, config: &Config) -> Result<Ready, BuildErrors> {
+        let compiled = compile::compile(config, &self.surroundings);
+        let parts = lock(&self.parts).clone();
+        let (mut commits, mut errors) = (Vec::new(), Vec::new());
+        for part in parts {
+            match part.prepare(config) {
+                Ok(commit) => commits.push(commit),
+                Err(BuildErrors(mut found)) => errors.append(&mut found),
+            }
+        }
         let Compiled {
             view,
             listeners,
             warnings,
-        } = compile::compile(config, &self.surroundings)?;
+        } = match compiled {
+            Ok(compiled) if errors.is_empty() => compiled,
+            Ok(_) => return Err(BuildErrors(errors)),
+            Err(BuildErrors(mut all)) => {
+                all.append(&mut errors);
+                return Err(BuildErrors(all));
+            }
+        };
         let planned = if state.threads.is_empty() {
             Vec::new()
         } else {
@@ -238,8 +272,18 @@ impl Reconciler {
         };
         let wanted = listeners::wanted(planned, &view.servers)?;
         let next = state.listeners.next(wanted, state.threads.len())?;
-        Ok((view, next, warnings))
+        Ok(Ready {
+            view,
+            next,
+            warnings,
+            commits,
+        })
     }
+}
+
+fn lock<T>(mutex: &sync::Mutex<T>) -> sync::MutexGuard<'_, T> {
+    // Each change is a single one: a panic elsewhere leaves nothing half done.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 // === impl State ===
