@@ -1,9 +1,16 @@
 //! Rules about single values that both surfaces share.
 
+mod auth;
+mod geo;
+
+pub(crate) use self::{
+    auth::{HASH_HELP, password_hash, user_name},
+    geo::{country, download_url, is_assigned, redirect_domain},
+};
 use crate::{
     model::IpRange,
     regexp,
-    template::{Template, TemplateError},
+    template::{Part, Placeholder, Template, TemplateError},
 };
 
 /// Why a value with placeholders is refused.
@@ -30,9 +37,7 @@ pub(crate) fn field_name(name: &str) -> Result<(), &'static str> {
 
 /// A field value of HTTP, with placeholders.
 pub(crate) fn field_value(value: &str) -> Result<(), ValueError> {
-    if value.chars().any(|c| c.is_ascii_control() && c != '\t') {
-        return Err(ValueError::Control);
-    }
+    no_control(value)?;
     template(value)
 }
 
@@ -124,6 +129,47 @@ pub(crate) fn plain_number(text: &str) -> Result<serde_json::Number, &'static st
     }
 }
 
+/// The number that a word of a Caddyfile writes; `None` if it writes none.
+///
+/// Caddy reads what Go reads as a number, and keeps a float of 64 bits. The error is about a number that would not
+/// print as Caddy prints it.
+pub(crate) fn go_number(text: &str) -> Option<Result<serde_json::Number, &'static str>> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
+    if hexadecimal && digits.contains(['p', 'P']) {
+        return Some(Err("hexadecimal numbers are not supported"));
+    }
+    if ["inf", "infinity", "nan"]
+        .iter()
+        .any(|word| digits.eq_ignore_ascii_case(word))
+    {
+        return Some(Err("this is not a number that JSON has"));
+    }
+    let plain = |c: char| c.is_ascii_digit() || "._eE+-".contains(c);
+    let underscored = digits.starts_with('_') || digits.ends_with('_') || digits.contains("__");
+    if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        || !digits.chars().all(plain)
+        || underscored
+    {
+        return None;
+    }
+    let clean = text.replace('_', "");
+    let mut number: f64 = clean.parse().ok()?;
+    if number == 0.0 && clean.parse::<i64>().is_ok() {
+        // A whole number has no sign at zero.
+        number = 0.0;
+    }
+    // Go writes numbers out up to 21 digits, and very small ones with an exponent; so does this, or it fails.
+    let written = number.to_string();
+    let exact = written.parse::<i64>().map(Into::into).ok();
+    let number = exact.or_else(|| serde_json::Number::from_f64(number));
+    Some(
+        number
+            .filter(|number| number.to_string() == written)
+            .ok_or("this number is too large or too small to be kept"),
+    )
+}
+
 /// A host name or IP address, without brackets and without a port.
 pub(crate) fn host(host: &str) -> Result<(), &'static str> {
     let word = |b: u8| b.is_ascii_alphanumeric() || b"-._".contains(&b);
@@ -133,6 +179,48 @@ pub(crate) fn host(host: &str) -> Result<(), &'static str> {
     } else {
         Err("this is not a host name or an IP address")
     }
+}
+
+/// A host to match: a name, an address, `*` for a label, or text with placeholders.
+pub(crate) fn host_pattern(host: &str) -> Result<(), &'static str> {
+    if !host.is_ascii() {
+        return Err("a host outside ASCII; write it as `xn--...`, the form that it has in requests");
+    }
+    let other = |c: char| c.is_whitespace() || c.is_control() || "/@".contains(c);
+    if host.is_empty() || host.contains(other) {
+        Err("this is not a host name or an IP address")
+    } else {
+        Ok(())
+    }
+}
+
+/// Text without line breaks or other control characters.
+pub(crate) fn no_control(text: &str) -> Result<(), ValueError> {
+    if text.chars().any(|c| c.is_ascii_control() && c != '\t') {
+        Err(ValueError::Control)
+    } else {
+        Ok(())
+    }
+}
+
+/// A placeholder that a `map` sets: one name of the user's own in braces.
+pub(crate) fn map_destination(text: &str) -> Result<(), String> {
+    let template = text.parse::<Template>();
+    match template.as_ref().map(Template::parts) {
+        Ok([Part::Placeholder(Placeholder::Variable(_))]) => Ok(()),
+        Ok([Part::Placeholder(_)]) | Err(_) => Err("this placeholder has a meaning of its own".to_owned()),
+        _ => Err("a destination is one name in braces, such as `{backend}`".to_owned()),
+    }
+}
+
+/// A method, or text with placeholders that makes one.
+pub(crate) fn method_template(text: &str) -> Result<(), &'static str> {
+    if text.contains('{') { Ok(()) } else { method(text) }
+}
+
+/// A method of HTTP: one word, in any case.
+pub(crate) fn method(method: &str) -> Result<(), &'static str> {
+    field_name(method).map_err(|_| "this is not a method of HTTP")
 }
 
 /// A status that ends a response; 1xx do not.
@@ -159,7 +247,7 @@ pub(crate) fn canonical_field(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{canonical_field, field_name, field_value, host, regex};
+    use super::{canonical_field, field_name, field_value, go_number, host, regex};
 
     #[test]
     fn field_names_are_tokens() {
@@ -183,6 +271,43 @@ mod tests {
         }
         for name in ["", "a b", "a:80", "http://a", "[::1]", "{env.X}"] {
             assert!(host(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_those_of_go() {
+        for (text, number) in [
+            ("007", "7"),
+            ("+3", "3"),
+            ("-3", "-3"),
+            ("1e3", "1000"),
+            (".5", "0.5"),
+            ("5.", "5"),
+            ("1_000", "1000"),
+            ("1.10", "1.1"),
+            ("-0", "0"),
+            ("9007199254740993", "9007199254740992"),
+            ("1234567890123456789", "1234567890123456800"),
+        ] {
+            let read = go_number(text).unwrap().unwrap();
+            assert_eq!(read.to_string(), number, "{text}");
+        }
+        for text in [
+            "", "a", "0x10", "1,5", "1_", "_1", "1.2.3", "--1", "e5", ".", "1e",
+        ] {
+            assert_eq!(go_number(text), None, "{text}");
+        }
+        for text in [
+            "inf",
+            "NaN",
+            "-Infinity",
+            "0x1p-2",
+            "1e21",
+            "1e400",
+            "1e-7",
+            "-0.0",
+        ] {
+            assert!(go_number(text).unwrap().is_err(), "{text}");
         }
     }
 

@@ -8,6 +8,7 @@ mod handler;
 mod headers;
 mod http;
 mod logging;
+mod matcher;
 mod reader;
 mod route;
 mod scalar;

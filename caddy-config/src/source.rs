@@ -116,6 +116,11 @@ impl<'t> Sources<'t> {
         short(self.get(span).unwrap_or_default())
     }
 
+    /// The byte that `span` begins with.
+    pub(crate) fn first_byte(&self, span: Span) -> Option<u8> {
+        self.get(span)?.bytes().next()
+    }
+
     /// The number of the line that `span` begins on, with the name of its file unless that is the first.
     pub(crate) fn line_of(&self, span: Span) -> String {
         let Some(source) = self.of(span) else {

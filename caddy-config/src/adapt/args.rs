@@ -63,7 +63,7 @@ impl<'l> Args<'l> {
         let set = match first.text.chars().next() {
             Some('*') if first.text == "*" => None,
             Some('/') => {
-                cx.check(first, crate::check::no_placeholder(&first.text));
+                cx.check_value(first, crate::check::template(&first.text));
                 Some(MatcherSet {
                     path: Some(vec![first.text.clone()]),
                     ..MatcherSet::default()

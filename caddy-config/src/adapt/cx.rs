@@ -117,6 +117,18 @@ impl<'a> Cx<'a> {
         self.sources.quote(token.span)
     }
 
+    /// The token's text in the quotes that it is written in.
+    pub(super) fn raw(&self, token: &Token) -> String {
+        let quote = match self.sources.first_byte(token.span) {
+            _ if !token.quoted => return token.text.clone(),
+            Some(b'`') => '`',
+            // A heredoc.
+            Some(b'<') => return token.text.clone(),
+            _ => '"',
+        };
+        format!("{quote}{}{quote}", token.text)
+    }
+
     /// Where a `{$NAME}` is written on the same line behind `span`.
     pub(super) fn variable_behind(&self, span: Span) -> Option<Span> {
         self.sources.variable_behind(span)

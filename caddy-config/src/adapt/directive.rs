@@ -1,18 +1,30 @@
 //! The directives of a site, one file each.
 
 mod abort;
+mod basic_auth;
 pub(super) mod bind;
+mod copy_response;
+mod doors_geo;
 mod doors_handler;
+mod encode;
+mod error;
+mod forward_auth;
 mod handle;
 mod header;
 mod invoke;
 mod log;
+mod map;
+mod metrics;
 mod redir;
+mod request_body;
 mod request_header;
 mod respond;
 mod reverse_proxy;
+mod rewrite;
 mod tls;
 mod transport;
+mod uri;
+mod vars;
 
 pub(super) use self::{
     bind::{Binding, Interface},
@@ -42,49 +54,70 @@ pub(super) enum Item {
 }
 
 /// Supported directives, in the order of the manual.
-pub(super) const DIRECTIVES: [&str; 15] = [
+pub(super) const DIRECTIVES: [&str; 33] = [
     "abort",
+    "basic_auth",
+    "basicauth",
     "bind",
+    "copy_response",
+    "copy_response_headers",
+    "doors_geo",
     "doors_handler",
+    "encode",
+    "error",
+    "forward_auth",
     "handle",
     "handle_errors",
     "handle_path",
     "header",
     "invoke",
     "log",
-    "redir",
-    "request_header",
-    "respond",
-    "reverse_proxy",
-    "route",
-    "tls",
-];
-
-/// Directives of Caddy and of its Doors plugin that Doorway is going to support.
-const LATER: [&str; 23] = [
-    "basic_auth",
-    "basicauth",
-    "copy_response",
-    "copy_response_headers",
-    "doors_geo",
-    "encode",
-    "error",
-    "forward_auth",
-    "intercept",
-    "log_append",
     "log_name",
     "log_skip",
     "map",
     "method",
     "metrics",
+    "redir",
     "request_body",
+    "request_header",
+    "respond",
+    "reverse_proxy",
     "rewrite",
+    "route",
     "skip_log",
-    "timeouts",
-    "tracing",
+    "tls",
     "uri",
     "vars",
-    "fs",
+];
+
+/// Directives of Caddy that Doorway may come to support.
+const LATER: [&str; 5] = ["fs", "intercept", "log_append", "timeouts", "tracing"];
+
+/// A directive whose arguments, behind those of its matcher, say all about one handler.
+type Reader = fn(Args<'_>, &mut Cx<'_>) -> Option<Handler>;
+
+const READERS: [(&str, Reader); 21] = [
+    ("abort", abort::read),
+    ("basic_auth", basic_auth::read),
+    ("basicauth", basic_auth::read),
+    ("copy_response", copy_response::response),
+    ("copy_response_headers", copy_response::headers),
+    ("doors_geo", doors_geo::read),
+    ("doors_handler", doors_handler::read),
+    ("encode", encode::read),
+    ("error", error::read),
+    ("invoke", invoke::read),
+    ("log_name", vars::log_name),
+    ("log_skip", vars::log_skip),
+    ("map", map::read),
+    ("method", rewrite::method),
+    ("metrics", metrics::read),
+    ("request_body", request_body::read),
+    ("request_header", request_header::read),
+    ("respond", respond::read),
+    ("skip_log", vars::log_skip),
+    ("uri", uri::read),
+    ("vars", vars::read),
 ];
 
 /// Directives of Caddy for what Doorway does not do, and what does it.
@@ -123,12 +156,10 @@ pub(super) fn read(line: &Line, scope: &Scope<'_>, cx: &mut Cx<'_>) -> Vec<Item>
         "bind" => vec![Item::Bind(bind::read(line, cx))],
         "log" => vec![Item::Log(Box::new(log::read(args, cx)))],
         "tls" => tls::read(args, cx).map(Item::Tls).into_iter().collect(),
-        "abort" => routes("abort", &args.matcher(scope, cx), abort::read(args, cx)),
-        "doors_handler" => routes(
-            "doors_handler",
-            &args.matcher(scope, cx),
-            doors_handler::read(args, cx),
-        ),
+        "forward_auth" => {
+            let matchers = args.matcher(scope, cx);
+            routes("forward_auth", &matchers, forward_auth::read(args, scope, cx))
+        }
         "handle" => routes(
             "handle",
             &args.matcher(scope, cx),
@@ -140,32 +171,31 @@ pub(super) fn read(line: &Line, scope: &Scope<'_>, cx: &mut Cx<'_>) -> Vec<Item>
             Some((matchers, handler)) => routes("handle", &matchers, [handler]),
             None => Vec::new(),
         },
-        "invoke" => routes("invoke", &args.matcher(scope, cx), invoke::read(args, cx)),
         "header" => routes("header", &args.matcher(scope, cx), header::read(args, cx)),
         "redir" => {
             redir::warn_of_path(args, cx);
             routes("redir", &args.matcher(scope, cx), redir::read(args, cx))
         }
-        "request_header" => routes(
-            "request_header",
-            &args.matcher(scope, cx),
-            request_header::read(args, cx),
-        ),
-        "respond" => routes("respond", &args.matcher(scope, cx), respond::read(args, cx)),
-        "reverse_proxy" => routes(
-            "reverse_proxy",
-            &args.matcher(scope, cx),
-            reverse_proxy::read(args, cx),
-        ),
+        "reverse_proxy" => {
+            let matchers = args.matcher(scope, cx);
+            routes("reverse_proxy", &matchers, reverse_proxy::read(args, scope, cx))
+        }
+        "rewrite" => {
+            let matchers = rewrite::matcher(&mut args, scope, cx);
+            routes("rewrite", &matchers, rewrite::uri(args, cx))
+        }
         "route" => routes(
             "route",
             &args.matcher(scope, cx),
             [handle::as_written(args, scope, cx)],
         ),
-        _ => {
-            unknown(line, cx);
-            Vec::new()
-        }
+        name => match READERS.iter().find(|(reader, _)| *reader == name) {
+            Some((directive, read)) => routes(directive, &args.matcher(scope, cx), read(args, cx)),
+            None => {
+                unknown(line, cx);
+                Vec::new()
+            }
+        },
     }
 }
 

@@ -1,34 +1,16 @@
 //! Named matchers: `@name path /a /b`, or a block of such lines.
 
+mod conditions;
+
 use std::collections::BTreeMap;
 
+use self::conditions::Conditions;
 use super::cx::Cx;
 use crate::{
     caddyfile::{parser::Line, token::Token},
-    check,
     model::MatcherSet,
     source::Span,
 };
-
-const KINDS: [&str; 3] = ["host", "method", "path"];
-
-/// Kinds that Caddy has and Doorway will.
-const LATER: [&str; 14] = [
-    "client_ip",
-    "expression",
-    "header",
-    "header_regexp",
-    "not",
-    "path_regexp",
-    "protocol",
-    "query",
-    "remote_ip",
-    "tls",
-    "url_pattern",
-    "vars",
-    "vars_regexp",
-    "file",
-];
 
 /// The named matchers that a block sees: its own and those around it.
 #[derive(Debug, Default)]
@@ -77,15 +59,21 @@ pub(super) fn is_definition(line: &Line) -> bool {
     line.name.text.starts_with('@')
 }
 
+/// What a definition stands for: a condition on its line, lines of them in a block, or one expression in quotes.
 fn define(line: &Line, cx: &mut Cx<'_>) -> MatcherSet {
-    let mut set = MatcherSet::default();
-    if let Some((kind, args)) = line.args.split_first() {
-        condition(kind, args, &mut set, cx);
-        cx.no_block(line);
-    } else {
-        for line in line.block.as_deref().unwrap_or_default() {
+    let own_name = line.name.text.strip_prefix('@').unwrap_or_default();
+    let mut set = Conditions::new(Some(own_name));
+    match line.args.split_first() {
+        Some((expression, rest)) if expression.quoted => {
+            cx.surplus(rest);
             cx.no_block(line);
-            condition(&line.name, &line.args, &mut set, cx);
+            set.expression(expression.span, std::slice::from_ref(expression), cx);
+        }
+        Some((kind, args)) => set.condition(kind, args, line.block.as_deref(), cx),
+        None => {
+            for line in line.block.as_deref().unwrap_or_default() {
+                set.condition(&line.name, &line.args, line.block.as_deref(), cx);
+            }
         }
     }
     if line.args.is_empty() && line.block.as_ref().is_none_or(Vec::is_empty) {
@@ -93,44 +81,5 @@ fn define(line: &Line, cx: &mut Cx<'_>) -> MatcherSet {
         let help = format!("write a condition behind it: `{name} path /example*`");
         cx.error(line.name.span, "a matcher without a condition", help);
     }
-    set
-}
-
-/// One condition; several of a kind are one with all their values.
-fn condition(kind: &Token, args: &[Token], set: &mut MatcherSet, cx: &mut Cx<'_>) {
-    let values = match kind.text.as_str() {
-        "host" => set.host.get_or_insert_default(),
-        "method" => set.method.get_or_insert_default(),
-        "path" => set.path.get_or_insert_default(),
-        _ => return unsupported(kind, cx),
-    };
-    if args.is_empty() {
-        let name = cx.quote(kind);
-        cx.error(kind.span, format!("`{name}` needs at least one value"), None);
-    }
-    for arg in args {
-        cx.check(arg, check::no_placeholder(&arg.text));
-        if kind.text == "host" && values.iter().any(|value| value.eq_ignore_ascii_case(&arg.text)) {
-            cx.error(arg.span, "this host is repeated", "remove it".to_owned());
-        }
-        values.push(arg.text.clone());
-    }
-}
-
-fn unsupported(kind: &Token, cx: &mut Cx<'_>) {
-    if kind.quoted || LATER.contains(&kind.text.as_str()) {
-        let name = if kind.quoted {
-            "expression".to_owned()
-        } else {
-            kind.text.clone()
-        };
-        let help = format!("supported so far: {}", KINDS.join(", "));
-        cx.error(
-            kind.span,
-            format!("the matcher `{name}` is not supported yet"),
-            help,
-        );
-    } else {
-        cx.unknown(kind, "matcher", &KINDS);
-    }
+    set.finish()
 }

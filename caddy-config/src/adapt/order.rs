@@ -3,9 +3,9 @@
 use super::{cx::Cx, directive};
 use crate::caddyfile::{parser::Line, token::Token};
 
-/// First runs first. `doors_handler` stands where doors-caddy puts it. Directives that are not supported yet keep
+/// First runs first. `doors_geo` and `doors_handler` stand where doors-caddy puts them. Directives that are not supported yet keep
 /// their places, so that adding one is no change of order.
-const DEFAULT: [&str; 40] = [
+const DEFAULT: [&str; 41] = [
     "tracing",
     "map",
     "vars",
@@ -41,6 +41,7 @@ const DEFAULT: [&str; 40] = [
     "copy_response",
     "respond",
     "metrics",
+    "doors_geo",
     "doors_handler",
     "reverse_proxy",
     "php_fastcgi",

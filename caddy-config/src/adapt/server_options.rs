@@ -45,7 +45,7 @@ const LATER: [&str; 14] = [
 const TIMEOUTS: [&str; 4] = ["idle", "read_body", "read_header", "write"];
 
 /// Caddy's `private_ranges`, in its order.
-const PRIVATE: [&str; 6] = [
+pub(super) const PRIVATE: [&str; 6] = [
     "192.168.0.0/16",
     "172.16.0.0/12",
     "10.0.0.0/8",

@@ -6,6 +6,7 @@ use super::cx::Cx;
 use crate::{
     caddyfile::{parser::Line, token::Token},
     check,
+    model::Value,
     source::Span,
     units,
 };
@@ -57,6 +58,31 @@ pub(super) fn count(line: &Line, cx: &mut Cx<'_>) -> Option<u32> {
 /// `NAME TEXT`.
 pub(super) fn text(line: &Line, what: &str, cx: &mut Cx<'_>) -> Option<String> {
     cx.one(line, what).map(|arg| arg.text.clone())
+}
+
+/// A word that writes a number, true or false stands for it, unless it is quoted.
+pub(super) fn scalar(arg: &Token, cx: &mut Cx<'_>) -> Option<Value> {
+    let text = arg.text.as_str();
+    if arg.quoted {
+        return Some(Value::String(text.to_owned()));
+    }
+    match check::go_number(text) {
+        Some(Ok(number)) => return Some(Value::Number(number)),
+        Some(Err(message)) => {
+            cx.error(
+                arg.span,
+                message,
+                "to keep it as it is written, put quotes around".to_owned(),
+            );
+            return None;
+        }
+        None => {}
+    }
+    Some(match text {
+        "t" | "T" | "true" | "TRUE" | "True" => Value::Bool(true),
+        "f" | "F" | "false" | "FALSE" | "False" => Value::Bool(false),
+        _ => Value::String(text.to_owned()),
+    })
 }
 
 /// The path of a file: not empty, and without placeholders, which nobody would fill in.

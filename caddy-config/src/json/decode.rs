@@ -331,6 +331,24 @@ impl<'n> Object<'n> {
             .unwrap_or_default()
     }
 
+    /// The fields that were not asked for, by name; those that are wrong are left out, and reported.
+    pub(super) fn rest<T>(
+        self,
+        cx: &mut Cx<'n, '_>,
+        mut decode: impl FnMut(&'n Node, &mut Cx<'n, '_>) -> Option<T>,
+    ) -> BTreeMap<String, T> {
+        let rest = self
+            .members
+            .iter()
+            .filter(|member| member.key != "@id" && !self.asked.contains(member.key.as_str()));
+        let mut out = BTreeMap::new();
+        for Member { key, node, .. } in rest {
+            let value = cx.within(Step::Key(key), |cx| decode(node, cx));
+            out.extend(value.map(|value| (key.clone(), value)));
+        }
+        out
+    }
+
     /// Reports every field that was not asked for. `@id` names an object for the admin API and means nothing else.
     pub(super) fn finish(self, cx: &mut Cx<'n, '_>) {
         for Member { key, key_span, .. } in self.members {

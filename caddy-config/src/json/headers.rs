@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{
     decode::{Cx, Object},
+    matcher::wanted_fields,
     reader::{Node, Value},
+    scalar::pattern,
 };
 use crate::{
     check,
@@ -64,7 +66,7 @@ fn replacement<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Replacement> {
         search: object
             .get("search", cx, |node, cx| cx.string(node))
             .unwrap_or_default(),
-        search_regexp: object.get("search_regexp", cx, regex).unwrap_or_default(),
+        search_regexp: object.get("search_regexp", cx, pattern).unwrap_or_default(),
         replace: object.get("replace", cx, field_value).unwrap_or_default(),
     };
     let searches = [object.node("search"), object.node("search_regexp")];
@@ -75,26 +77,16 @@ fn replacement<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Replacement> {
     Some(replacement)
 }
 
-fn response_matcher<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<ResponseMatcher> {
+pub(super) fn response_matcher<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<ResponseMatcher> {
     let mut object = Object::open(node, cx)?;
     let matcher = ResponseMatcher {
         status_code: object.list("status_code", cx, |node, cx| {
             cx.number(node, 999).and_then(|number| u16::try_from(number).ok())
         }),
-        headers: object
-            .get("headers", cx, |node, cx| cx.map(node, wanted_values))
-            .unwrap_or_default(),
+        headers: object.get("headers", cx, wanted_fields).unwrap_or_default(),
     };
     object.finish(cx);
     Some(matcher)
-}
-
-/// `null` asks for the field's absence.
-fn wanted_values<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Option<Vec<String>>> {
-    match node.value {
-        Value::Null => Some(None),
-        _ => cx.list(node, |node, cx| cx.string(node)).map(Some),
-    }
 }
 
 fn field_value<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<String> {
@@ -103,19 +95,13 @@ fn field_value<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<String> {
     Some(value)
 }
 
-fn field_pattern<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<String> {
+pub(super) fn field_pattern<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<String> {
     let name = cx.string(node)?;
     cx.check(node, check::field_name(&name))?;
     Some(name)
 }
 
-fn regex<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<String> {
-    let pattern = cx.string(node)?;
-    cx.check(node, check::regex(&pattern))?;
-    Some(pattern)
-}
-
-fn check_names<'k>(node: &Node, names: impl Iterator<Item = &'k String>, cx: &mut Cx<'_, '_>) {
+pub(super) fn check_names<'k>(node: &Node, names: impl Iterator<Item = &'k String>, cx: &mut Cx<'_, '_>) {
     let Value::Object(members) = &node.value else {
         return;
     };

@@ -7,6 +7,7 @@ use super::{
     reader::{Node, Value},
 };
 use crate::{
+    check,
     model::{HostPort, HostPortError, IpRange, ListenAddress, ListenError, ResolverAddress},
     units,
 };
@@ -28,6 +29,30 @@ pub(super) fn duration<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Durati
 /// Caddy's own type ends where a signed 64-bit number does.
 fn fits(duration: &Duration) -> bool {
     i64::try_from(duration.as_nanos()).is_ok()
+}
+
+/// Text that may hold placeholders.
+pub(super) fn template<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<String> {
+    let text = cx.string(node)?;
+    cx.check_value(node, check::template(&text))?;
+    Some(text)
+}
+
+/// [`template`], where an empty text is none.
+pub(super) fn template_word<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<String> {
+    template(node, cx).filter(|text| !text.is_empty())
+}
+
+/// A string, where an empty one is none.
+pub(super) fn word<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<String> {
+    cx.string(node).filter(|text| !text.is_empty())
+}
+
+/// A regular expression.
+pub(super) fn pattern<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<String> {
+    let pattern = cx.string(node)?;
+    cx.check(node, check::regex(&pattern))?;
+    Some(pattern)
 }
 
 /// A port that something can be reached at.

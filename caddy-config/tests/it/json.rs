@@ -236,7 +236,7 @@ fn handlers_that_are_not_supported_are_errors() {
         ),
         (
             handler(r#""handler":"static_response","status_code":"{http.x}""#),
-            "this is not a final status",
+            "the placeholder `{http.x}` is not supported",
         ),
         (
             handler(r#""handler":"static_response","status_code":103"#),
@@ -312,7 +312,7 @@ fn settings_of_the_proxy_that_are_not_supported_are_errors() {
             "neither an IP address nor a network such as 10.0.0.0/8",
         ),
         (
-            server(r#""routes":[{"match":[{"query":{}}]}]"#),
+            server(r#""routes":[{"match":[{"file":{}}]}]"#),
             "unknown or unsupported field",
         ),
         (

@@ -56,6 +56,16 @@ pub(super) fn list(
 }
 
 fn matcher_set(compiler: &mut Compiler<'_>, set: &model::MatcherSet) -> MatcherSet {
+    let known = model::MatcherSet {
+        host: set.host.clone(),
+        method: set.method.clone(),
+        path: set.path.clone(),
+        ..model::MatcherSet::default()
+    };
+    // A condition that is left out would let everybody pass.
+    if *set != known {
+        compiler.unsupported::<()>("a matcher other than host, method and path", "remove it");
+    }
     MatcherSet {
         host: set
             .host

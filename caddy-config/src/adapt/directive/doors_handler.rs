@@ -5,7 +5,7 @@
 
 use super::{
     super::{args::Args, cx::Cx},
-    respond::status,
+    respond::fixed_status,
 };
 use crate::{
     caddyfile::parser::Line,
@@ -72,7 +72,7 @@ fn subdirective(line: &Line, handler: &mut DoorsHandler, cx: &mut Cx<'_>) {
                 cx.error(line.name.span, "`dead_pod_status` is given twice", None);
             }
             let arg = cx.one(line, "a status, such as 502");
-            handler.dead_pod_status = arg.and_then(|arg| status(arg, cx));
+            handler.dead_pod_status = arg.and_then(|arg| fixed_status(arg, cx));
         }
         "upstream" => handler.upstreams.extend(upstream(line, cx)),
         _ => {

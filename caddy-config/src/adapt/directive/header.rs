@@ -151,7 +151,7 @@ fn value_of(values: &[Token], max: usize, cx: &mut Cx<'_>) -> String {
 }
 
 /// `match status CODE...`, `match header FIELD [VALUE]`, or a block of such lines.
-fn response_matcher(line: &Line, cx: &mut Cx<'_>) -> ResponseMatcher {
+pub(super) fn response_matcher(line: &Line, cx: &mut Cx<'_>) -> ResponseMatcher {
     let mut matcher = ResponseMatcher::default();
     if let Some((kind, args)) = line.args.split_first() {
         cx.no_block(line);

@@ -30,15 +30,19 @@ pub(super) fn read(mut args: Args<'_>, cx: &mut Cx<'_>) -> Option<Handler> {
     cx.no_block(args.line());
     let response = match code.map(|code| code.text.as_str()) {
         Some("html") => html(&to.text),
-        None | Some("temporary") => location(&to.text, 302),
-        Some("permanent") => location(&to.text, 301),
+        None | Some("temporary") => location(&to.text, Status::Code(302)),
+        Some("permanent") => location(&to.text, Status::Code(301)),
         Some(_) => location(&to.text, status(code?, cx)?),
     };
     Some(Handler::StaticResponse(response))
 }
 
 /// 401 is allowed so that scripts can read the target.
-fn status(code: &Token, cx: &mut Cx<'_>) -> Option<u16> {
+fn status(code: &Token, cx: &mut Cx<'_>) -> Option<Status> {
+    if code.text.starts_with('{') {
+        cx.check_value(code, check::template(&code.text));
+        return Some(Status::Text(code.text.clone()));
+    }
     let status = code
         .text
         .parse()
@@ -46,20 +50,19 @@ fn status(code: &Token, cx: &mut Cx<'_>) -> Option<u16> {
         .filter(|status| (300..=399).contains(status) || *status == 401);
     if status.is_none() {
         let text = cx.quote(code);
-        let help = "write `permanent`, `temporary`, `html`, a number from 300 to 399, or 401; \
-                    placeholders are not supported yet here";
+        let help = "write `permanent`, `temporary`, `html`, a number from 300 to 399, or 401";
         cx.error(
             code.span,
             format!("`{text}` is not a status for a redirect"),
             help.to_owned(),
         );
     }
-    status
+    status.map(Status::Code)
 }
 
-fn location(to: &str, status: u16) -> StaticResponse {
+fn location(to: &str, status: Status) -> StaticResponse {
     StaticResponse {
-        status_code: Some(Status::Code(status)),
+        status_code: Some(status),
         headers: BTreeMap::from([("Location".to_owned(), vec![to.to_owned()])]),
         ..StaticResponse::default()
     }

@@ -11,11 +11,11 @@ pub(super) fn read(mut args: Args<'_>, cx: &mut Cx<'_>) -> Option<Handler> {
     let first = args.required("a status or a body", cx)?;
     let mut response = StaticResponse::default();
     match args.next() {
-        None if is_status(&first.text) => response.status_code = status(first, cx).map(Status::Code),
-        None => response.body = body(first, cx),
+        None if is_status(&first.text) => response.status_code = status(first, cx),
+        None => response.body = text(first, cx),
         Some(second) => {
-            response.body = body(first, cx);
-            response.status_code = status(second, cx).map(Status::Code);
+            response.body = text(first, cx);
+            response.status_code = status(second, cx);
         }
     }
     args.finish(cx);
@@ -27,7 +27,7 @@ pub(super) fn read(mut args: Args<'_>, cx: &mut Cx<'_>) -> Option<Handler> {
                 }
                 response.body = cx
                     .one(line, "a text")
-                    .map(|arg| body(arg, cx))
+                    .map(|arg| text(arg, cx))
                     .unwrap_or_default();
             }
             "close" => {
@@ -41,26 +41,30 @@ pub(super) fn read(mut args: Args<'_>, cx: &mut Cx<'_>) -> Option<Handler> {
 }
 
 /// Whether a single argument is a status rather than a body.
-fn is_status(text: &str) -> bool {
+pub(super) fn is_status(text: &str) -> bool {
     text.len() == 3 && text.parse::<u16>().is_ok_and(|number| number > 0)
 }
 
+/// A status that ends a response, or a placeholder that stands for one.
+pub(super) fn status(token: &Token, cx: &mut Cx<'_>) -> Option<Status> {
+    if token.text.contains('{') {
+        return Some(Status::Text(text(token, cx)));
+    }
+    fixed_status(token, cx).map(Status::Code)
+}
+
 /// A status that ends a response.
-pub(super) fn status(token: &Token, cx: &mut Cx<'_>) -> Option<u16> {
+pub(super) fn fixed_status(token: &Token, cx: &mut Cx<'_>) -> Option<u16> {
     let status = token.text.parse().ok().and_then(check::final_status);
     if status.is_none() {
         let text = cx.quote(token);
-        let help = "write a number from 200 to 999; placeholders are not supported yet here";
-        cx.error(
-            token.span,
-            format!("`{text}` is not a final status"),
-            help.to_owned(),
-        );
+        let help = "write a number from 200 to 999".to_owned();
+        cx.error(token.span, format!("`{text}` is not a final status"), help);
     }
     status
 }
 
-fn body(token: &Token, cx: &mut Cx<'_>) -> String {
+pub(super) fn text(token: &Token, cx: &mut Cx<'_>) -> String {
     cx.check_value(token, check::template(&token.text));
     token.text.clone()
 }

@@ -1,7 +1,7 @@
 //! `reverse_proxy [matcher] UPSTREAM... { ... }`: forwards requests.
 
 use super::{
-    super::{args::Args, cx::Cx},
+    super::{args::Args, cx::Cx, matcher::Scope},
     transport,
 };
 use crate::{
@@ -79,7 +79,12 @@ struct Reader {
     transport: Option<HttpTransport>,
 }
 
-pub(super) fn read(args: Args<'_>, cx: &mut Cx<'_>) -> Option<Handler> {
+pub(super) fn read(args: Args<'_>, scope: &Scope<'_>, cx: &mut Cx<'_>) -> Option<Handler> {
+    Some(Handler::ReverseProxy(Box::new(proxy(args, scope, cx))))
+}
+
+/// The proxy itself, which `forward_auth` is too.
+pub(super) fn proxy(args: Args<'_>, _scope: &Scope<'_>, cx: &mut Cx<'_>) -> ReverseProxy {
     let mut reader = Reader::default();
     for upstream in args.rest() {
         reader.upstream(upstream, cx);
@@ -91,7 +96,7 @@ pub(super) fn read(args: Args<'_>, cx: &mut Cx<'_>) -> Option<Handler> {
         let help = "every request will be answered with an error; name an upstream".to_owned();
         cx.warn(args.name().span, "no upstream to forward to", help);
     }
-    Some(Handler::ReverseProxy(Box::new(reader.finish())))
+    reader.finish()
 }
 
 // === impl Reader ===

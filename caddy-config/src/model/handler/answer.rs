@@ -9,7 +9,7 @@ use crate::model::is_false;
 /// The status of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
-    /// A number, 200 to 999, or 103.
+    /// A number, 200 to 999.
     Code(u16),
     /// Text with placeholders, which must give a number for each request.
     Text(String),

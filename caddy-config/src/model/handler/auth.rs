@@ -58,7 +58,15 @@ pub struct Account {
 
 // === impl HashAlgorithm ===
 
-impl HashAlgorithm {}
+impl HashAlgorithm {
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "argon2id" => Some(Self::Argon2id),
+            "bcrypt" => Some(Self::Bcrypt),
+            _ => None,
+        }
+    }
+}
 
 /// A module of Caddy, which its `algorithm` names.
 fn algorithm<S: Serializer>(value: &Option<HashAlgorithm>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -71,7 +71,16 @@ pub enum RedirectScheme {
 
 // === impl RedirectScheme ===
 
-impl RedirectScheme {}
+impl RedirectScheme {
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "http" => Some(Self::Http),
+            "https" => Some(Self::Https),
+            "request" => Some(Self::Request),
+            _ => None,
+        }
+    }
+}
 
 /// A list of one is written without brackets.
 fn one_or_list<S: Serializer>(secrets: &[Secret], serializer: S) -> Result<S::Ok, S::Error> {

@@ -108,7 +108,17 @@ impl Encodings {
 
 // === impl ZstdLevel ===
 
-impl ZstdLevel {}
+impl ZstdLevel {
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "fastest" => Some(Self::Fastest),
+            "default" => Some(Self::Default),
+            "better" => Some(Self::Better),
+            "best" => Some(Self::Best),
+            _ => None,
+        }
+    }
+}
 
 // === impl Encoding ===
 
@@ -121,5 +131,11 @@ impl Encoding {
             Self::Gzip => "gzip",
             Self::Zstd => "zstd",
         }
+    }
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        [Self::Br, Self::Gzip, Self::Zstd]
+            .into_iter()
+            .find(|encoding| encoding.name() == name)
     }
 }

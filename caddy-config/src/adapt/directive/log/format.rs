@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     super::super::{
         cx::Cx,
-        values::{Once, block, text},
+        values::{Once, block, scalar, text},
     },
     kind,
 };
@@ -130,22 +130,7 @@ fn append(line: &Line, cx: &mut Cx<'_>) -> AppendEncoder {
 
 fn field(line: &Line, fields: &mut BTreeMap<String, Value>, cx: &mut Cx<'_>) {
     if let Some(arg) = cx.one(line, "a value") {
-        fields.insert(line.name.text.clone(), value(arg));
-    }
-}
-
-/// A word that is a number, true or false stands for it, unless it is quoted.
-fn value(arg: &Token) -> Value {
-    if arg.quoted {
-        return Value::String(arg.text.clone());
-    }
-    match arg.text.as_str() {
-        "true" => Value::Bool(true),
-        "false" => Value::Bool(false),
-        text => match check::plain_number(text) {
-            Ok(number) => Value::Number(number),
-            Err(_) => Value::String(text.to_owned()),
-        },
+        fields.extend(scalar(arg, cx).map(|value| (line.name.text.clone(), value)));
     }
 }
 
