@@ -17,8 +17,11 @@ pub mod fuzzing;
 mod http;
 mod keepalive;
 mod listener;
+#[allow(dead_code, unused_imports, reason = "the access log comes to use it")]
+mod log;
 #[cfg(any(test, fuzzing))]
 mod memory;
+mod percent;
 mod proxy;
 mod request;
 mod response_matcher;
@@ -38,6 +41,7 @@ pub use config::{BuildError, BuildErrors};
 pub use control::{Applied, Commit, Control, Part};
 pub use forward::pipeline::{Aborted, Handler};
 pub use http::connection::Connection;
+pub use log::{Compression, Destination, DirMode, FileSettings, LogFiles, LogWriter, Rolling};
 pub use proxy::{Options, Proxy, Report};
 pub use stats::Stats;
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::template::percent_decode;
+use crate::percent::decode as percent_decode;
 
 /// A compiled path pattern. Matching ignores case.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! Text with placeholders, parsed once when a route is compiled.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::str::FromStr;
 
@@ -8,6 +7,7 @@ use caddy_config::{Part, Placeholder, TemplateError};
 use http::Version;
 use http::header;
 
+use crate::percent::decode as percent_decode;
 use crate::request::{Context, PeerName};
 
 /// Text with placeholders, as the configuration's language defines them.
@@ -99,31 +99,6 @@ pub(crate) fn proto(version: Version) -> &'static str {
         Version::HTTP_3 => "HTTP/3.0",
         _ => "HTTP/1.1",
     }
-}
-
-/// Every `%XX` decoded once; what is no UTF-8 then is replaced.
-pub(crate) fn percent_decode(path: &str) -> Cow<'_, str> {
-    if !path.contains('%') {
-        return path.into();
-    }
-    let mut decoded = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        let digits = tail.get(..2).filter(|_| *first == b'%');
-        let digits = digits.filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
-        let byte = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
-        match byte {
-            Some(byte) => {
-                decoded.push(byte);
-                rest = tail.get(2..).unwrap_or_default();
-            }
-            None => {
-                decoded.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&decoded).into_owned().into()
 }
 
 fn split_port(host: &str) -> (&str, &str) {
