@@ -27,6 +27,12 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run the proxy until it is told to stop
     Run(RunArgs),
+    /// Have a running proxy load its configuration again
+    Reload(ReloadArgs),
+    /// Stop a running proxy in an orderly way
+    Stop(StopArgs),
+    /// Print the configuration of a running proxy
+    Config(ShowConfigArgs),
     /// Check a configuration without running it
     Validate(ValidateArgs),
     /// Print a configuration as JSON
@@ -68,6 +74,9 @@ pub(crate) enum Adapter {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
+    /// Run the configuration that was loaded last, if there is one, instead of the file
+    #[arg(short, long)]
+    pub(crate) resume: bool,
     /// Print the settings and the environment first; values of variables that look like secrets are left out
     #[arg(short, long)]
     pub(crate) environ: bool,
@@ -91,6 +100,44 @@ pub(crate) struct WorkersArg {
     /// Worker threads, 1 to 1024 [env: DOORWAY_WORKERS] [default: one for each core this process may use]
     #[arg(long, value_name = "N", value_parser = parse_workers)]
     pub(crate) workers: Option<NonZeroUsize>,
+}
+
+/// `doorway reload`.
+#[derive(Args, Debug)]
+#[command(after_help = RELOAD_EXAMPLES)]
+pub(crate) struct ReloadArgs {
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+    /// Where its admin API is: host:port or unix//path [default: as the configuration says, then as the one that was
+    /// loaded last did]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) address: Option<String>,
+    /// Load it even if nothing in it has changed
+    #[arg(short, long)]
+    pub(crate) force: bool,
+}
+
+/// `doorway stop`.
+#[derive(Args, Debug)]
+#[command(after_help = STOP_EXAMPLES)]
+pub(crate) struct StopArgs {
+    /// Where its admin API is: host:port or unix//path [env: DOORWAY_ADMIN] [default: localhost:2019, then as the
+    /// configuration that was loaded last says]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) address: Option<String>,
+}
+
+/// `doorway config`.
+#[derive(Args, Debug)]
+#[command(after_help = CONFIG_EXAMPLES)]
+pub(crate) struct ShowConfigArgs {
+    /// A part of it: keys and indices between slashes
+    #[arg(value_name = "PATH", default_value = "")]
+    pub(crate) path: String,
+    /// Where its admin API is: host:port or unix//path [env: DOORWAY_ADMIN] [default: localhost:2019, then as the
+    /// configuration that was loaded last says]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) address: Option<String>,
 }
 
 /// `doorway validate`.
@@ -223,6 +270,25 @@ Examples:
 Signals: SIGTERM and SIGINT stop accepting, wait for open requests (at most the option grace_period) and \
 end with exit code 0; a second one ends at once with exit code 1.
 Logs go to standard error: readable lines on a terminal, JSON lines elsewhere.";
+
+const RELOAD_EXAMPLES: &str = "\
+Examples:
+  doorway reload
+  doorway reload --config /etc/doorway/Caddyfile
+  doorway reload --config config.json --address unix//run/doorway/admin.sock
+The configuration is checked here first. One that cannot be run changes nothing.";
+
+const STOP_EXAMPLES: &str = "\
+Examples:
+  doorway stop
+  doorway stop --address unix//run/doorway/admin.sock";
+
+const CONFIG_EXAMPLES: &str = "\
+Examples:
+  doorway config
+  doorway config apps/http/servers/srv0/routes/0
+  doorway config > config.json
+It prints secrets, too.";
 
 const VALIDATE_EXAMPLES: &str = "\
 Examples:

@@ -1,9 +1,12 @@
 //! The commands, one file each.
 
 pub(crate) mod adapt;
+pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod hash_password;
+pub(crate) mod reload;
 pub(crate) mod run;
+pub(crate) mod stop;
 pub(crate) mod token;
 pub(crate) mod validate;
 pub(crate) mod version;

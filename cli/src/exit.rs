@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use caddy_config::Diagnostics;
-use proxy_core::BuildErrors;
+use proxy_core::{AdminError, BuildErrors};
 
 use crate::output;
 
@@ -86,6 +86,13 @@ impl From<BuildErrors> for Failure {
             .map(|line| format!("error: {line}"))
             .collect();
         Self::Report(lines.join("\n"))
+    }
+}
+
+/// One line that says the way out, too.
+impl From<AdminError> for Failure {
+    fn from(error: AdminError) -> Self {
+        Self::Error(anyhow::Error::new(error))
     }
 }
 

@@ -3,6 +3,7 @@
 //! This binary is wiring: it reads the command line and the environment, builds what `proxy-core` runs, listens for
 //! signals and turns the outcome into an exit code.
 
+mod api;
 mod args;
 mod command;
 mod demo;
@@ -37,6 +38,9 @@ fn main() -> ExitCode {
 fn carry_out(command: &Command, environment: &Environment) -> Outcome {
     match command {
         Command::Run(args) => command::run::run(args, environment),
+        Command::Reload(args) => command::reload::reload(args, environment),
+        Command::Stop(args) => command::stop::stop(args, environment),
+        Command::Config(args) => command::config::config(args, environment),
         Command::Validate(args) => command::validate::validate(args, environment),
         Command::Adapt(args) => command::adapt::adapt(args, environment),
         Command::Demo(args) => command::demo::demo(args, environment),

@@ -20,8 +20,8 @@ pub(crate) fn block_on(work: impl Future<Output = Outcome>) -> Outcome {
     outcome
 }
 
-/// Runs `running` to its end. The first signal to stop cancels `stop`, whereupon `running` should end soon; a
-/// second one ends the wait.
+/// Runs `running` to its end. The first signal to stop, or the end of `asked`, cancels `stop`, whereupon `running`
+/// should end soon; another signal ends the wait.
 ///
 /// # Errors
 ///
@@ -30,6 +30,7 @@ pub(crate) async fn until_stopped<T>(
     running: impl Future<Output = T>,
     stop: &CancellationToken,
     signals: &mut Signals,
+    asked: impl Future<Output = ()>,
 ) -> Result<T, Failure> {
     let mut running = pin!(running);
     let signal = tokio::select! {
@@ -37,6 +38,7 @@ pub(crate) async fn until_stopped<T>(
             return Err(Failure::Error(anyhow!("the proxy ended without being told to")));
         }
         signal = signals.stop() => signal,
+        () = asked => "the admin API",
     };
     info!(
         signal,

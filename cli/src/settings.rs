@@ -63,10 +63,32 @@ impl Environment {
     /// `$HOME/.local/share/doorway`. A relative path in either is ignored, as the XDG base directory
     /// specification asks.
     pub(crate) fn data_dir(&self) -> Option<PathBuf> {
+        self.directory("XDG_DATA_HOME", ".local/share")
+    }
+
+    /// Where the configuration is saved that was last loaded: `autosave.json` in `$XDG_CONFIG_HOME/doorway`, else in
+    /// `$HOME/.config/doorway`.
+    pub(crate) fn autosave(&self) -> Option<PathBuf> {
+        Some(
+            self.directory("XDG_CONFIG_HOME", ".config")?
+                .join("autosave.json"),
+        )
+    }
+
+    /// Where the admin API is if the configuration does not say: `DOORWAY_ADMIN`, else `CADDY_ADMIN`, else Caddy's
+    /// `localhost:2019`. `off` is nowhere.
+    pub(crate) fn admin_address(&self) -> &str {
+        let set = |name| self.get(name).filter(|value| !value.is_empty());
+        set("DOORWAY_ADMIN")
+            .or_else(|| set("CADDY_ADMIN"))
+            .unwrap_or("localhost:2019")
+    }
+
+    fn directory(&self, name: &str, below_home: &str) -> Option<PathBuf> {
         let absolute = |name| self.get(name).map(Path::new).filter(|path| path.is_absolute());
-        match (absolute("XDG_DATA_HOME"), absolute("HOME")) {
-            (Some(data), _) => Some(data.join("doorway")),
-            (None, Some(home)) => Some(home.join(".local/share/doorway")),
+        match (absolute(name), absolute("HOME")) {
+            (Some(base), _) => Some(base.join("doorway")),
+            (None, Some(home)) => Some(home.join(below_home).join("doorway")),
             (None, None) => None,
         }
     }

@@ -32,8 +32,12 @@ Ways to start:
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) config: Config,
+    /// The same as JSON: as it was written, if it was.
+    pub(crate) document: String,
     /// What works, but perhaps not as meant.
     pub(crate) warnings: Vec<Diagnostic>,
+    /// The file it came from, if it was one.
+    pub(crate) origin: Option<proxy_core::Source>,
 }
 
 /// A configuration's text.
@@ -43,6 +47,7 @@ struct Source {
     name: String,
     text: String,
     adapter: Adapter,
+    origin: Option<proxy_core::Source>,
 }
 
 /// Reads and checks the configuration that `args` ask for.
@@ -52,25 +57,74 @@ struct Source {
 /// A file that cannot be read, or all that is wrong with the text.
 pub(crate) fn load(args: &ConfigArgs, environment: &Environment) -> Result<Loaded, Failure> {
     let source = Source::read(args)?;
-    let Source { name, text, adapter } = &source;
+    let Source {
+        name,
+        text,
+        adapter,
+        origin,
+    } = source;
     Ok(match adapter {
         Adapter::Caddyfile => {
-            let adapted = caddy_config::from_caddyfile_in(name, text, &Files(environment))?;
+            let adapted = caddy_config::from_caddyfile_in(&name, &text, &Files(environment))?;
             Loaded {
+                document: adapted.config.to_json(),
                 config: adapted.config,
                 warnings: adapted.warnings,
+                origin,
             }
         }
         Adapter::Json => Loaded {
-            config: caddy_config::from_json(name, text)?,
+            config: caddy_config::from_json(&name, &text)?,
+            document: text,
             warnings: Vec::new(),
+            origin,
         },
     })
+}
+
+/// The configuration that was saved when it was last loaded; `None` if none ever was.
+///
+/// # Errors
+///
+/// A file that cannot be read or understood: it is not passed over, as what runs would be another one.
+pub(crate) fn saved(path: &Path) -> Result<Option<Loaded>, Failure> {
+    let name = path.display().to_string();
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => {
+            return Err(anyhow::Error::new(error)
+                .context(format!("cannot read the saved configuration {name}"))
+                .into());
+        }
+    };
+    let document = caddy_config::text_from_bytes(&name, &bytes)?.to_owned();
+    Ok(Some(Loaded {
+        config: caddy_config::from_json(&name, &document)?,
+        document,
+        warnings: Vec::new(),
+        origin: None,
+    }))
+}
+
+/// Whether there is a file that is read when none is named.
+pub(crate) fn has_default() -> bool {
+    Path::new(DEFAULT_FILE).is_file()
 }
 
 // === impl Loaded ===
 
 impl Loaded {
+    /// No configuration: only the admin API runs.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            config: Config::default(),
+            document: "null".to_owned(),
+            warnings: Vec::new(),
+            origin: None,
+        }
+    }
+
     /// Prints the warnings to standard error, for commands that print and end.
     pub(crate) fn say_warnings(&self) {
         for warning in &self.warnings {
@@ -85,10 +139,11 @@ impl Source {
     fn read(args: &ConfigArgs) -> Result<Self, Failure> {
         let path = match &args.config {
             Some(path) => path.clone(),
-            None if Path::new(DEFAULT_FILE).is_file() => PathBuf::from(DEFAULT_FILE),
+            None if has_default() => PathBuf::from(DEFAULT_FILE),
             None => return Err(Failure::Report(HOW_TO_START.to_owned())),
         };
-        let (name, bytes) = if path == Path::new("-") {
+        let is_stdin = path == Path::new("-");
+        let (name, bytes) = if is_stdin {
             let mut bytes = Vec::new();
             let read = io::stdin().lock().read_to_end(&mut bytes);
             read.context("cannot read the configuration from standard input")?;
@@ -103,7 +158,25 @@ impl Source {
             .adapter
             .or_else(|| by_name(&path))
             .unwrap_or_else(|| by_text(&text));
-        Ok(Self { name, text, adapter })
+        let origin = (!is_stdin).then(|| origin(&path, adapter));
+        Ok(Self {
+            name,
+            text,
+            adapter,
+            origin,
+        })
+    }
+}
+
+/// What a running proxy knows the file by, from whichever directory it is named.
+fn origin(path: &Path, adapter: Adapter) -> proxy_core::Source {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    proxy_core::Source {
+        file: absolute.display().to_string(),
+        adapter: match adapter {
+            Adapter::Caddyfile => "caddyfile".to_owned(),
+            Adapter::Json => String::new(),
+        },
     }
 }
 

@@ -38,7 +38,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// What the admin API is started with, besides the proxy.
 #[derive(Clone)]
 pub struct AdminOptions {
-    /// Where it is served if the configuration does not say: `host:port` or `unix//path[|mode]`.
+    /// Where it is served if the configuration does not say: `host:port`, `unix//path[|mode]` or `off`.
     pub address: String,
     /// The file that each configuration that was loaded is saved to, readable for its owner only; a configuration can
     /// forbid that. Default `None`: none is saved.
@@ -130,6 +130,7 @@ impl Admin {
             body: Bytes::from(document),
             if_match: None,
             force,
+            if_source: None,
             origin: Origin::File(source),
         };
         Ok(self.0.change(change).await?)

@@ -1,14 +1,18 @@
 //! `doorway run`: the proxy, until it is told to stop.
 
+use std::sync::Arc;
+
 use caddy_config::Diagnostic;
-use proxy_core::{Options, Proxy, Stats};
+use proxy_core::{Admin, AdminOptions, Options, Proxy, Stats};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::args::{Lax, RunArgs};
-use crate::exit::Outcome;
+use crate::exit::{self, Failure, Outcome};
+use crate::files::OwnFiles;
 use crate::settings::Environment;
 use crate::signals::Signals;
+use crate::source::Loaded;
 use crate::{logging, output, runtime, source};
 
 /// Runs the proxy.
@@ -17,7 +21,7 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Outcome {
     if args.environ {
         print_environment(environment, workers)?;
     }
-    let loaded = source::load(&args.config, environment)?;
+    let loaded = configuration(args, environment)?;
     logging::start(loaded.config.logging.as_ref(), environment.coloured_stderr())?;
     loaded.warnings.iter().for_each(log_warning);
     runtime::block_on(async {
@@ -27,13 +31,50 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Outcome {
             ..environment.proxy_options(workers)
         };
         let proxy = Proxy::build(&loaded.config, &options)?;
+        let admin = AdminOptions {
+            address: environment.admin_address().to_owned(),
+            autosave: environment.autosave(),
+            source: loaded.origin,
+            surroundings: Arc::new(OwnFiles(environment.clone())),
+        };
+        let admin = Admin::start(&proxy.control(), &loaded.document, admin).await?;
         let stop = CancellationToken::new();
         let totals = proxy.stats();
         let running = proxy.run(stop.clone());
-        let report = runtime::until_stopped(running, &stop, &mut signals).await?;
+        let report = runtime::until_stopped(running, &stop, &mut signals, admin.asked_to_stop()).await?;
+        // While the proxy drained, it could still be asked how that went.
+        admin.close().await;
         log_totals(&totals());
         runtime::conclude(report)
     })
+}
+
+/// What to run: with `--resume` what was loaded last, if anything was.
+fn configuration(args: &RunArgs, environment: &Environment) -> Result<Loaded, Failure> {
+    if !args.resume {
+        return source::load(&args.config, environment);
+    }
+    let path = environment.autosave().ok_or_else(|| {
+        Failure::Usage(
+            "--resume needs a home: set HOME or XDG_CONFIG_HOME, where configurations are saved".to_owned(),
+        )
+    })?;
+    match source::saved(&path)? {
+        Some(saved) => {
+            if args.config.config.is_some() {
+                let file = path.display();
+                exit::say(&format!(
+                    "warning: --config is ignored, as --resume found the configuration that was loaded last: {file}"
+                ));
+            }
+            Ok(saved)
+        }
+        None if args.config.config.is_some() || source::has_default() => {
+            source::load(&args.config, environment)
+        }
+        // Whoever resumes from nothing gives the first configuration over the admin API.
+        None => Ok(Loaded::nothing()),
+    }
 }
 
 /// The settings that come from outside, then the environment, as lines `name=value`.

@@ -15,6 +15,9 @@ fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
 fn every_command_has_help_with_examples_on_standard_output() {
     for command in [
         &["run"][..],
+        &["reload"],
+        &["stop"],
+        &["config"],
         &["validate"],
         &["adapt"],
         &["token"],

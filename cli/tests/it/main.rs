@@ -7,6 +7,7 @@
 )]
 
 mod adapt;
+mod admin;
 mod command_line;
 mod demo;
 mod examples;

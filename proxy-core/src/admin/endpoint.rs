@@ -34,6 +34,9 @@ const BACKLOG: i32 = 128;
 /// Who may use a unix socket, unless its address says.
 const UNIX_MODE: u32 = 0o600;
 
+/// The default address of an endpoint that is nowhere by default.
+const OFF: &str = "off";
+
 /// The wait after a failed accept.
 const BACKOFF: Duration = Duration::from_millis(100);
 
@@ -102,7 +105,11 @@ impl Endpoint {
         if admin.is_some_and(|admin| admin.disabled) {
             return Ok(None);
         }
-        let address = admin.and_then(|admin| admin.listen.as_deref()).unwrap_or(default);
+        let address = match admin.and_then(|admin| admin.listen.as_deref()) {
+            Some(address) => address,
+            None if default == OFF => return Ok(None),
+            None => default,
+        };
         let parsed = address.parse().map_err(|source| AdminError::Address {
             address: address.to_owned(),
             source,

@@ -74,6 +74,8 @@ pub(super) struct Change {
     pub(super) if_match: Option<String>,
     /// Whether to load the configuration even if it stays the same.
     pub(super) force: bool,
+    /// The file that the running configuration must have come from.
+    pub(super) if_source: Option<String>,
     pub(super) origin: Origin,
 }
 
@@ -115,6 +117,8 @@ pub(crate) enum Refused {
     Admin(#[from] AdminError),
     #[error("loading new config: {}", one_line(.0))]
     Build(BuildErrors),
+    #[error("what runs here did not come from {0}, or was changed since")]
+    Source(String),
     #[error("the proxy is stopping")]
     Stopping,
     #[error("the change failed halfway; see the log")]
@@ -217,6 +221,14 @@ impl Keeper {
         let mut serving = self.serving.lock().await;
         if self.stop.is_cancelled() {
             return Err(Refused::Stopping);
+        }
+        if let Some(file) = &change.if_source
+            && self
+                .lock_source()
+                .as_ref()
+                .is_none_or(|source| source.file != *file)
+        {
+            return Err(Refused::Source(file.clone()));
         }
         let (before, origin) = (self.running.current(), change.origin.clone());
         // A large document takes a while, and everybody else is served by this thread.
@@ -361,6 +373,7 @@ impl Refused {
             Self::Edit(error) => error.status(),
             Self::UnknownId(_) => StatusCode::NOT_FOUND,
             Self::Config(_) | Self::Admin(_) | Self::Build(_) => StatusCode::BAD_REQUEST,
+            Self::Source(_) => StatusCode::PRECONDITION_FAILED,
             Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
             Self::Fault => StatusCode::INTERNAL_SERVER_ERROR,
         }

@@ -24,6 +24,10 @@ use super::reply::Reply;
 const SOURCE_FILE: HeaderName = HeaderName::from_static("caddy-config-source-file");
 const SOURCE_ADAPTER: HeaderName = HeaderName::from_static("caddy-config-source-adapter");
 
+/// Doorway's own: the file that the running configuration must have come from. `doorway reload` asks for it where it only
+/// guesses that the proxy of its file is there.
+const IF_SOURCE: HeaderName = HeaderName::from_static("doorway-if-source");
+
 /// The one value of `Cache-Control` that says something here, and only if it stands alone, as in Caddy.
 const FORCE: &str = "must-revalidate";
 
@@ -155,6 +159,7 @@ async fn change(
             .then(|| text(&head.headers, &header::IF_MATCH))
             .filter(|field| !field.is_empty()),
         force: must_revalidate(&head.headers),
+        if_source: None,
         origin: Origin::Api(source(&head.headers)),
     };
     keeper
@@ -182,6 +187,7 @@ async fn load(keeper: &Arc<Keeper>, head: &Parts, body: Incoming) -> Result<Repl
         body: json.text.into(),
         if_match: None,
         force: must_revalidate(&head.headers),
+        if_source: Some(text(&head.headers, &IF_SOURCE)).filter(|file| !file.is_empty()),
         origin: Origin::Api(source(&head.headers)),
     };
     let changed = keeper.change(change).await;

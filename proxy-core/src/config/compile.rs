@@ -122,7 +122,6 @@ impl Compiler<'_> {
             self.nothing_to_serve(config);
             return (Vec::new(), Vec::new());
         };
-        self.check_admin(config);
         let ports = Ports {
             http: app.http_port.unwrap_or(HTTP_PORT),
             https: app.https_port.unwrap_or(HTTPS_PORT),
@@ -249,14 +248,6 @@ impl Compiler<'_> {
             tls,
             http,
             limits,
-        }
-    }
-
-    fn check_admin(&mut self, config: &model::Config) {
-        let admin = config.admin.as_ref();
-        if admin.is_some_and(|admin| !admin.disabled && admin.listen.is_some()) {
-            self.warnings
-                .push("the admin endpoint is not served by this version; `admin off` says so".into());
         }
     }
 

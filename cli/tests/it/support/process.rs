@@ -26,14 +26,16 @@ pub(crate) struct Running {
     reaped: bool,
 }
 
-/// The binary with `arguments`, in `directory` (which is its home, too), with nothing else of this environment.
+/// The binary with `arguments`, in `directory` (which is its home, too), with nothing else of this environment. No admin
+/// API is served unless the configuration says where: its usual port may be somebody's.
 pub(crate) fn doorway(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_doorway"));
     command
         .args(arguments)
         .current_dir(directory)
         .env_clear()
-        .env("HOME", directory);
+        .env("HOME", directory)
+        .env("DOORWAY_ADMIN", "off");
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
