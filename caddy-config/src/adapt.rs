@@ -148,8 +148,10 @@ fn adapt(sources: &mut Sources<'_>, surroundings: &dyn Surroundings, report: &mu
     Config {
         admin: options.admin.clone(),
         logging: logs::logging(&pairings, &options, &mut cx),
+        storage: options.storage.clone(),
         apps: Apps {
             http: Some(http).filter(|http| !http.servers.is_empty()),
+            pki: options.pki.clone(),
             tls,
         },
     }

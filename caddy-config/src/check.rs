@@ -8,7 +8,7 @@ pub(crate) use self::{
     geo::{country, download_url, is_assigned, redirect_domain},
 };
 use crate::{
-    model::IpRange,
+    model::{HostPortError, IpRange, ListenAddress, ListenError, ListenerWrapper},
     regexp,
     template::{Part, Placeholder, Template, TemplateError},
 };
@@ -168,6 +168,40 @@ pub(crate) fn go_number(text: &str) -> Option<Result<serde_json::Number, &'stati
             .filter(|number| number.to_string() == written)
             .ok_or("this number is too large or too small to be kept"),
     )
+}
+
+/// Where the administration endpoint listens; else what is wrong, and what to do.
+pub(crate) fn admin_address(text: &str) -> Result<(), (String, &'static str)> {
+    let help = "write host:port, such as localhost:2019, or unix//path/of/the.sock";
+    if let Err(message) = no_placeholder(text) {
+        return Err((message.to_owned(), help));
+    }
+    match text.parse::<ListenAddress>() {
+        Ok(_) => Ok(()),
+        // Without a port it is the usual one.
+        Err(ListenError::Address(HostPortError::NoPort)) if host(text.trim_matches(['[', ']'])).is_ok() => {
+            Ok(())
+        }
+        Err(error) => Err((error.to_string(), help)),
+    }
+}
+
+/// Whether a listener wrapper may stand behind others; else what is wrong, and what to do.
+pub(crate) fn next_wrapper(
+    before: &[ListenerWrapper],
+    next: &ListenerWrapper,
+) -> Result<(), (&'static str, &'static str)> {
+    if *next == (ListenerWrapper::Tls {}) && before.is_empty() {
+        return Err((
+            "`tls` stands first among the listener wrappers, which is how it is without it",
+            "put it behind those that act before TLS, or remove it",
+        ));
+    }
+    let same = |other: &ListenerWrapper| std::mem::discriminant(other) == std::mem::discriminant(next);
+    if before.iter().any(same) {
+        return Err(("this listener wrapper is there already", "remove one of them"));
+    }
+    Ok(())
 }
 
 /// A host name or IP address, without brackets and without a port.

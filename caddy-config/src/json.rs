@@ -3,10 +3,12 @@
 //! Hand-written decoding instead of a derived one, so that every finding has its line and column, all of them are
 //! reported at once, and fields that Doorway does not know are never passed over.
 
+mod admin;
 mod decode;
 mod handler;
 mod headers;
 mod http;
+mod listener_wrapper;
 mod logging;
 mod matcher;
 mod reader;
@@ -21,7 +23,7 @@ use self::{
 };
 use crate::{
     diagnostic::Diagnostics,
-    model::{Admin, Apps, Config},
+    model::{Apps, Config},
     source::{MAX_TEXT, Report, Sources, Span},
 };
 
@@ -52,32 +54,20 @@ pub fn from_json(file_name: &str, text: &str) -> Result<Config, Diagnostics> {
 fn document<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Config> {
     let mut object = Object::open(node, cx)?;
     let config = Config {
-        admin: object.get("admin", cx, admin),
+        admin: object.get("admin", cx, admin::admin),
         logging: object.get("logging", cx, logging::logging),
+        storage: object.get("storage", cx, admin::storage),
         apps: object.get("apps", cx, apps).unwrap_or_default(),
     };
     object.finish(cx);
     Some(config)
 }
 
-fn admin<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Admin> {
-    let mut object = Object::open(node, cx)?;
-    let admin = Admin {
-        disabled: object.flag("disabled", cx),
-        listen: object
-            .get("listen", cx, |node, cx| cx.string(node))
-            .filter(|listen| !listen.is_empty()),
-        enforce_origin: object.flag("enforce_origin", cx),
-        origins: object.strings("origins", cx),
-    };
-    object.finish(cx);
-    Some(admin)
-}
-
 fn apps<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Apps> {
     let mut object = Object::open(node, cx)?;
     let apps = Apps {
         http: object.get("http", cx, http::app),
+        pki: object.get("pki", cx, admin::pki),
         tls: object.get("tls", cx, tls::app),
     };
     object.finish(cx);

@@ -57,6 +57,7 @@ mod named_routes;
 pub mod regexp;
 mod source;
 mod suggest;
+mod support;
 mod surroundings;
 mod template;
 mod text;
@@ -67,21 +68,23 @@ pub use self::{
     diagnostic::{Diagnostic, Diagnostics, Place, Severity},
     json::from_json,
     model::{
-        Account, Admin, AppendEncoder, Apps, Authentication, AuthenticationProviders, AutomaticHttps,
-        Automation, AutomationPolicy, Brotli, CertificateFile, CertificateSelection, Certificates, Config,
-        CopyResponse, CopyResponseHeaders, DirMode, DoorsGeo, DoorsHandler, DoorsUpstream, DynamicUpstreams,
-        Encode, Encoding, Encodings, ErrorResponse, ErrorRoutes, Expression, FileMode, FileWriter,
-        FilterAction, FilterEncoder, FlushInterval, Gzip, Handler, HashAlgorithm, HeaderOps, Headers,
-        HostPort, HostPortError, HttpApp, HttpBasic, HttpTransport, HttpVersion, Invoke, IpMask, IpMatcher,
-        IpRange, IpRangeError, IpSource, Issuer, KeepAlive, KeyAndValue, LineFormat, ListenAddress,
-        ListenError, LoadBalancing, Log, LogEncoder, LogFilter, LogLevel, LogLevelName, LogSampling, LogSink,
-        LogWriter, Logging, Malformed, Map, Mapping, MatcherSet, Metrics, Protocol, QueryOps,
+        Account, Admin, AdminConfig, AppendEncoder, Apps, Authentication, AuthenticationProviders,
+        AutomaticHttps, Automation, AutomationPolicy, Brotli, CertificateAuthority, CertificateFile,
+        CertificateSelection, Certificates, Config, CopyResponse, CopyResponseHeaders, DirMode, DoorsGeo,
+        DoorsHandler, DoorsUpstream, DynamicUpstreams, Encode, Encoding, Encodings, ErrorResponse,
+        ErrorRoutes, Expression, FileMode, FileWriter, FilterAction, FilterEncoder, FlushInterval, Gzip,
+        Handler, HashAlgorithm, HeaderOps, Headers, HostPort, HostPortError, HttpApp, HttpBasic, HttpMetrics,
+        HttpTransport, HttpVersion, Invoke, IpMask, IpMatcher, IpRange, IpRangeError, IpSource, Issuer,
+        KeepAlive, KeyAndValue, LineFormat, ListenAddress, ListenError, ListenerWrapper, LoadBalancing, Log,
+        LogEncoder, LogFilter, LogLevel, LogLevelName, LogSampling, LogSink, LogWriter, Logging, Malformed,
+        Map, Mapping, MatcherSet, Metrics, PkiApp, Protocol, ProxyProtocol, ProxyProtocolFallback, QueryOps,
         QueryReplacement, RedirectScheme, RegexpFilter, RegexpMatcher, RegexpReplacement, Replacement,
         RequestBody, Resolver, ResolverAddress, ResponseHandler, ResponseMatcher, ResponseOps, ReverseProxy,
         Rewrite, RollCompression, Route, Secret, SelectionPolicy, Server, ServerLogs, StaticResponse, Status,
-        Subroute, SubstringReplacement, TimeOfDay, TlsApp, TlsConnectionPolicy, TlsMatcher, Transport,
-        UnixSocket, Upstream, Value, Vars, Zstd, ZstdLevel,
+        Storage, Subroute, SubstringReplacement, TimeOfDay, TlsApp, TlsConnectionPolicy, TlsMatcher,
+        Transport, UnixSocket, Upstream, Value, Vars, Zstd, ZstdLevel,
     },
+    support::{Area, Support, SupportState, support, support_of},
     surroundings::{FileError, Inputs, Surroundings},
     template::{
         AddressPart, ClientCertificatePart, ErrorPart, Part, Placeholder, ProxyPart, SanKind, SystemPart,

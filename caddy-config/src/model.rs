@@ -5,9 +5,11 @@
 //! Fields are public and freely combined, so a value built by hand may contradict itself; only
 //! [`crate::from_json`] and [`crate::from_caddyfile`] promise a checked one.
 
+mod admin;
 mod handler;
 mod http;
 mod listen;
+mod listener_wrapper;
 mod logging;
 mod matcher;
 mod route;
@@ -17,6 +19,7 @@ mod upstream;
 
 use serde::{Serialize, Serializer, ser::Error as _};
 
+pub use self::admin::{Admin, AdminConfig, CertificateAuthority, PkiApp, Storage};
 pub use self::handler::{
     Account, Authentication, AuthenticationProviders, Brotli, CopyResponse, CopyResponseHeaders, DoorsGeo,
     DoorsHandler, DoorsUpstream, Encode, Encoding, Encodings, ErrorResponse, Gzip, Handler, HashAlgorithm,
@@ -24,8 +27,9 @@ pub use self::handler::{
     RedirectScheme, RegexpReplacement, Replacement, RequestBody, ResponseMatcher, ResponseOps, Rewrite,
     StaticResponse, Status, Subroute, SubstringReplacement, Value, Vars, Zstd, ZstdLevel,
 };
-pub use self::http::{AutomaticHttps, HttpApp, IpSource, Protocol, Server, ServerLogs};
+pub use self::http::{AutomaticHttps, HttpApp, HttpMetrics, IpSource, Protocol, Server, ServerLogs};
 pub use self::listen::{ListenAddress, ListenError, UnixSocket};
+pub use self::listener_wrapper::{ListenerWrapper, ProxyProtocol, ProxyProtocolFallback};
 pub use self::logging::{
     AppendEncoder, DirMode, FileMode, FileWriter, FilterAction, FilterEncoder, IpMask, LineFormat, Log,
     LogEncoder, LogFilter, LogLevel, LogLevelName, LogSampling, LogSink, LogWriter, Logging, Malformed,
@@ -52,26 +56,12 @@ pub struct Config {
     /// Loggers beside the default one, and changes to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logging: Option<Logging>,
+    /// Where certificates and authorities are kept; `None` is the data directory.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "sorted")]
+    pub storage: Option<Storage>,
     /// What runs.
     #[serde(skip_serializing_if = "Apps::is_empty")]
     pub apps: Apps,
-}
-
-/// The administration endpoint.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Admin {
-    /// No endpoint at all.
-    #[serde(skip_serializing_if = "is_false")]
-    pub disabled: bool,
-    /// `host:port` or `unix//path[|mode]`; `None` is `localhost:2019`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub listen: Option<String>,
-    /// Whether a request must carry an allowed `Origin`.
-    #[serde(skip_serializing_if = "is_false")]
-    pub enforce_origin: bool,
-    /// Origins that may use the endpoint; empty means those that follow from `listen`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub origins: Vec<String>,
 }
 
 /// The applications of a document.
@@ -80,6 +70,9 @@ pub struct Apps {
     /// The HTTP servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http: Option<HttpApp>,
+    /// The proxy's own certificate authority.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pki: Option<PkiApp>,
     /// Certificates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsApp>,
@@ -120,7 +113,7 @@ impl Apps {
     /// Whether nothing is configured to run.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.http.is_none() && self.tls.is_none()
+        self.http.is_none() && self.pki.is_none() && self.tls.is_none()
     }
 }
 

@@ -10,6 +10,7 @@ mod handlers;
 mod https;
 mod logs;
 mod routes;
+mod support;
 mod upstreams;
 
 pub use error::{BuildError, BuildErrors};

@@ -8,6 +8,7 @@ use crate::{
     check::ValueError,
     source::{Report, Sources, Span},
     suggest::did_you_mean,
+    support::{self, Area, Support, SupportState, support_of},
 };
 
 /// Findings and counters.
@@ -198,6 +199,47 @@ impl<'a> Cx<'a> {
             token.span,
             format!("unknown or unsupported {what} `{text}`"),
             help,
+        );
+    }
+
+    /// Whether a name may stand in `area`; otherwise it is reported, with what the table of supported names says.
+    pub(super) fn is_supported(&mut self, area: Area, name: &Token) -> bool {
+        let row = support_of(area, &name.text);
+        if row.is_some_and(|row| row.state != SupportState::Refused) {
+            return true;
+        }
+        if !self.count_only(name.span) {
+            let named = area.named(&self.quote(name));
+            match row {
+                Some(row) => self.refuse(name, &named, row),
+                None => {
+                    let help = did_you_mean(&name.text, support::readable(area)).unwrap_or_else(|| {
+                        let known: Vec<&str> = support::readable(area).collect();
+                        format!("supported here: {}", known.join(", "))
+                    });
+                    self.error(name.span, format!("unknown {named}"), help);
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether `NAME CHOICE`, such as `output net`, is refused by the table of supported names; then it is reported.
+    pub(super) fn is_refused(&mut self, area: Area, name: &Token, choice: &Token) -> bool {
+        let row = support_of(area, &format!("{} {}", name.text, choice.text));
+        let Some(row) = row.filter(|row| row.state == SupportState::Refused) else {
+            return false;
+        };
+        let named = format!("{} `{}`", name.text, self.quote(choice));
+        self.refuse(choice, &named, row);
+        true
+    }
+
+    fn refuse(&mut self, token: &Token, named: &str, row: &Support) {
+        self.error(
+            token.span,
+            format!("the {named} is not supported"),
+            row.note.to_owned(),
         );
     }
 

@@ -1,70 +1,25 @@
 //! Global options: the block without an address at the top of a file.
 
-use std::{collections::BTreeMap, time::Duration};
+mod admin;
+mod pki;
+
+use std::{path::PathBuf, time::Duration};
 
 use super::{
     address::Ports,
     cx::Cx,
     directive::{self, Binding, global_log},
     server_options::{self, ServerOptions},
+    values::{Once, block, duration, path},
 };
 use crate::{
-    caddyfile::{parser::Line, token::Token},
-    model::{Admin, AutomaticHttps, Log},
-    source::Span,
-    suggest::did_you_mean,
-    units,
+    caddyfile::parser::Line,
+    model::{Admin, AutomaticHttps, HttpMetrics, Log, PkiApp, Storage},
+    support::Area,
 };
 
-const SUPPORTED: [&str; 10] = [
-    "admin",
-    "auto_https",
-    "debug",
-    "default_bind",
-    "grace_period",
-    "http_port",
-    "https_port",
-    "log",
-    "order",
-    "servers",
-];
-
-/// Options of Caddy that Doorway does not know yet.
-const LATER: [&str; 30] = [
-    "acme_ca",
-    "acme_ca_root",
-    "acme_dns",
-    "acme_eab",
-    "cert_issuer",
-    "cert_lifetime",
-    "default_sni",
-    "dns",
-    "ech",
-    "email",
-    "events",
-    "fallback_sni",
-    "filesystem",
-    "key_type",
-    "local_certs",
-    "metrics",
-    "ocsp_interval",
-    "ocsp_stapling",
-    "on_demand_tls",
-    "persist_config",
-    "pki",
-    "preferred_chains",
-    "renew_interval",
-    "renewal_window_ratio",
-    "shutdown_delay",
-    "skip_install_trust",
-    "storage",
-    "storage_check",
-    "storage_clean_interval",
-    "tls_resolvers",
-];
-
-/// What Caddy uses without an argument.
-const DEFAULT_ADMIN: &str = "localhost:2019";
+/// Options that may be given more than once.
+const REPEATED: [&str; 5] = ["cert_issuer", "default_bind", "log", "order", "servers"];
 
 /// What the global options say.
 #[derive(Debug, Default)]
@@ -79,8 +34,12 @@ pub(super) struct Options {
     pub(super) https_port: Option<u16>,
     /// By name; `None` for a logger about which nothing is said.
     pub(super) logs: Vec<(String, Option<Log>)>,
+    pub(super) metrics: Option<HttpMetrics>,
+    pub(super) pki: Option<PkiApp>,
     /// Those with longer addresses first.
     pub(super) servers: Vec<ServerOptions>,
+    pub(super) shutdown_delay: Option<Duration>,
+    pub(super) storage: Option<Storage>,
 }
 
 // === impl Options ===
@@ -97,13 +56,13 @@ impl Options {
 /// Reads the lines of the block.
 pub(super) fn read(lines: &[Line], cx: &mut Cx<'_>) -> Options {
     let mut options = Options::default();
-    let mut seen: BTreeMap<&str, Span> = BTreeMap::new();
+    let mut once = Once::default();
     for line in lines {
-        let name = line.name.text.as_str();
-        let again = matches!(name, "default_bind" | "log" | "order" | "servers");
-        let first = *seen.entry(name).or_insert(line.name.span);
-        if first != line.name.span && !again {
-            cx.twice(&line.name, first);
+        if !cx.is_supported(Area::GlobalOption, &line.name) {
+            continue;
+        }
+        if !REPEATED.contains(&line.name.text.as_str()) {
+            once.note(&line.name, cx);
         }
         option(line, &mut options, cx);
     }
@@ -115,83 +74,53 @@ pub(super) fn read(lines: &[Line], cx: &mut Cx<'_>) -> Options {
 
 fn option(line: &Line, options: &mut Options, cx: &mut Cx<'_>) {
     match line.name.text.as_str() {
-        "admin" => options.admin = Some(admin(line, cx)),
+        "admin" => admin::read(line, options.admin.get_or_insert_default(), cx),
         "auto_https" => options.auto_https = Some(auto_https(line, cx)),
         "debug" => {
             cx.nothing(line);
             options.debug = true;
         }
         "default_bind" => options.default_bind.push(directive::bind::read(line, cx)),
-        "grace_period" => {
-            let duration = cx.one(line, "a duration, such as 10s").and_then(|arg| {
-                cx.check(
-                    arg,
-                    units::duration(&arg.text).ok_or("expected a duration, such as 10s"),
-                )
-            });
-            options.grace_period = duration.filter(|duration| !duration.is_zero());
-        }
+        "grace_period" => options.grace_period = duration(line, cx),
         "http_port" => options.http_port = port(line, cx),
         "https_port" => options.https_port = port(line, cx),
         "log" => log(line, options, cx),
+        "metrics" => options.metrics = Some(metrics(line, cx)),
         "order" => {
             let mut order = std::mem::take(&mut cx.order);
             order.change(line, cx);
             cx.order = order;
         }
+        "persist_config" => admin::persist_config(line, options.admin.get_or_insert_default(), cx),
+        "pki" => pki::read(line, options.pki.get_or_insert_default(), cx),
         "servers" => server_options::read(line, &mut options.servers, cx),
-        _ => unknown(&line.name, cx),
-    }
-}
-
-/// `admin off`, or `admin [ADDRESS] { origins ...; enforce_origin }`.
-fn admin(line: &Line, cx: &mut Cx<'_>) -> Admin {
-    let Some((address, surplus)) = line.args.split_first() else {
-        return admin_block(line, DEFAULT_ADMIN, cx);
-    };
-    cx.surplus(surplus);
-    if address.text == "off" {
-        cx.no_block(line);
-        return Admin {
-            disabled: true,
-            ..Admin::default()
-        };
-    }
-    admin_block(line, &address.text, cx)
-}
-
-fn admin_block(line: &Line, address: &str, cx: &mut Cx<'_>) -> Admin {
-    let mut admin = Admin {
-        listen: Some(address.to_owned()).filter(|address| !address.is_empty()),
-        ..Admin::default()
-    };
-    for line in line.block.as_deref().unwrap_or_default() {
-        match line.name.text.as_str() {
-            "enforce_origin" => {
-                cx.nothing(line);
-                admin.enforce_origin = true;
-            }
-            "origins" => {
-                let origins = cx.some(line, "an origin").unwrap_or_default();
-                admin.origins = origins.iter().map(|origin| origin.text.clone()).collect();
-            }
-            _ => cx.unknown(&line.name, "option", &["enforce_origin", "origins"]),
+        "shutdown_delay" => options.shutdown_delay = duration(line, cx),
+        "skip_install_trust" => {
+            cx.nothing(line);
+            pki::skip_install_trust(options.pki.get_or_insert_default());
+        }
+        "storage" => options.storage = storage(line, cx),
+        _ => {
+            let text = cx.quote(&line.name);
+            cx.error(
+                line.name.span,
+                format!("the global option `{text}` is not supported yet"),
+                None,
+            );
         }
     }
-    admin
 }
 
 fn auto_https(line: &Line, cx: &mut Cx<'_>) -> AutomaticHttps {
+    const MODES: [&str; 4] = ["off", "disable_redirects", "disable_certs", "ignore_loaded_certs"];
     let mut automatic = AutomaticHttps::default();
-    for arg in cx
-        .some(line, "off, disable_redirects or disable_certs")
-        .unwrap_or_default()
-    {
+    for arg in cx.some(line, "a mode, such as off").unwrap_or_default() {
         match arg.text.as_str() {
             "off" => automatic.disable = true,
             "disable_redirects" => automatic.disable_redirects = true,
             "disable_certs" => automatic.disable_certificates = true,
-            _ => cx.unknown(arg, "mode", &["off", "disable_redirects", "disable_certs"]),
+            "ignore_loaded_certs" => automatic.ignore_loaded_certificates = true,
+            _ => cx.unknown(arg, "mode", &MODES),
         }
     }
     automatic
@@ -208,7 +137,7 @@ fn log(line: &Line, options: &mut Options, cx: &mut Cx<'_>) {
     let (first, surplus) = line.args.split_at_checked(1).unwrap_or_default();
     cx.surplus(surplus);
     let name = first.first().map_or("default", |name| name.text.as_str());
-    let log = global_log(line.block.as_deref().unwrap_or_default(), cx);
+    let log = global_log(block(line), cx);
     if options.logs.iter().any(|(seen, _)| seen == name) {
         cx.error(line.name.span, format!("the log `{name}` is defined twice"), None);
     }
@@ -217,22 +146,50 @@ fn log(line: &Line, options: &mut Options, cx: &mut Cx<'_>) {
         .push((name.to_owned(), Some(log).filter(|log| *log != Log::default())));
 }
 
-fn unknown(name: &Token, cx: &mut Cx<'_>) {
-    let text = cx.quote(name);
-    if LATER.contains(&name.text.as_str()) {
-        let help = format!("supported so far: {}", SUPPORTED.join(", "));
-        cx.error(
-            name.span,
-            format!("the global option `{text}` is not supported yet"),
-            help,
-        );
-    } else {
-        let help = did_you_mean(&name.text, SUPPORTED).unwrap_or_else(|| {
-            format!(
-                "supported: {}; if this is meant as a site, put its address before the `{{`",
-                SUPPORTED.join(", ")
-            )
-        });
-        cx.error(name.span, format!("unknown global option `{text}`"), help);
+/// `metrics [{ per_host; observe_catchall_hosts }]`.
+pub(super) fn metrics(line: &Line, cx: &mut Cx<'_>) -> HttpMetrics {
+    let mut metrics = HttpMetrics::default();
+    cx.surplus(&line.args);
+    for inner in block(line) {
+        if cx.is_refused(Area::GlobalOption, &line.name, &inner.name) {
+            continue;
+        }
+        match inner.name.text.as_str() {
+            "per_host" => metrics.per_host = true,
+            "observe_catchall_hosts" => metrics.observe_catchall_hosts = true,
+            _ => {
+                cx.unknown(&inner.name, "option", &["per_host", "observe_catchall_hosts"]);
+                continue;
+            }
+        }
+        cx.nothing(inner);
     }
+    metrics
+}
+
+/// `storage file_system { root PATH }`.
+fn storage(line: &Line, cx: &mut Cx<'_>) -> Option<Storage> {
+    let (module, rest) = line.args.split_first().or_else(|| {
+        cx.error(line.name.span, "`storage` needs a module: `file_system`", None);
+        None
+    })?;
+    if module.text != "file_system" {
+        cx.unknown(module, "storage", &["file_system"]);
+        return None;
+    }
+    let mut root = rest.first().and_then(|arg| path(arg, cx));
+    cx.surplus(rest.get(1..).unwrap_or_default());
+    for inner in block(line) {
+        match inner.name.text.as_str() {
+            "root" => root = cx.one(inner, "a path").and_then(|arg| path(arg, cx)),
+            _ => cx.unknown(&inner.name, "option", &["root"]),
+        }
+    }
+    if root.is_none() && block(line).is_empty() && rest.is_empty() {
+        let help = "to keep certificates in the data directory, remove the option".to_owned();
+        cx.error(module.span, "`file_system` needs a root", help);
+    }
+    Some(Storage::FileSystem {
+        root: root.map(PathBuf::from),
+    })
 }

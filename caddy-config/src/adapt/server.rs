@@ -15,7 +15,7 @@ use super::{
     stable_sort::stable_sort,
 };
 use crate::{
-    model::{Handler, HttpApp, ListenAddress, MatcherSet, Protocol, Route, Server, Subroute},
+    model::{Handler, HttpApp, HttpMetrics, ListenAddress, MatcherSet, Protocol, Route, Server, Subroute},
     source::Span,
 };
 
@@ -215,8 +215,20 @@ pub(super) fn app(
         http_port: options.http_port,
         https_port: options.https_port,
         grace_period: options.grace_period,
+        shutdown_delay: options.shutdown_delay,
         servers,
+        metrics: metrics(options),
     }
+}
+
+/// What the global option says, and each `servers`.
+fn metrics(options: &Options) -> Option<HttpMetrics> {
+    let old = options.servers.iter().filter_map(|server| server.metrics);
+    let joined = |all: HttpMetrics, one: HttpMetrics| HttpMetrics {
+        per_host: all.per_host || one.per_host,
+        observe_catchall_hosts: all.observe_catchall_hosts || one.observe_catchall_hosts,
+    };
+    options.metrics.into_iter().chain(old).reduce(joined)
 }
 
 fn build(pairing: &Pairing<'_>, options: &Options, cx: &mut Cx<'_>) -> Server {

@@ -1,48 +1,19 @@
 //! `servers [ADDRESS] { ... }`: settings of servers as a whole.
 
-use std::time::Duration;
+mod listeners;
+mod timeouts;
 
-use super::{cx::Cx, directive::bind};
-use crate::{
-    caddyfile::{parser::Line, token::Token},
-    check,
-    model::{IpRange, IpSource, Protocol, Server},
-    source::Span,
-    suggest::did_you_mean,
-    units,
+use super::{
+    cx::Cx,
+    directive::bind,
+    values::{Once, block, count, duration, size, texts},
 };
-
-const SUPPORTED: [&str; 9] = [
-    "client_ip_headers",
-    "log_credentials",
-    "max_header_size",
-    "name",
-    "protocols",
-    "timeouts",
-    "trace",
-    "trusted_proxies",
-    "trusted_proxies_strict",
-];
-
-/// Options of Caddy that Doorway does not know yet.
-const LATER: [&str; 14] = [
-    "0rtt",
-    "enable_full_duplex",
-    "expected_dot_headers",
-    "expected_underscore_headers",
-    "keepalive_count",
-    "keepalive_idle",
-    "keepalive_interval",
-    "listener_wrappers",
-    "metrics",
-    "packet_conn_wrappers",
-    "read_body_idle",
-    "strict_sni_host",
-    "trusted_proxies_unix",
-    "write_idle",
-];
-
-const TIMEOUTS: [&str; 4] = ["idle", "read_body", "read_header", "write"];
+use crate::{
+    caddyfile::parser::Line,
+    check,
+    model::{HttpMetrics, IpRange, IpSource, Server},
+    support::Area,
+};
 
 /// Caddy's `private_ranges`, in its order.
 pub(super) const PRIVATE: [&str; 6] = [
@@ -61,17 +32,12 @@ pub(super) struct ServerOptions {
     pub(super) address: String,
     /// The name that the server gets.
     pub(super) name: Option<String>,
-    client_ip_headers: Vec<String>,
-    idle: Option<Duration>,
+    /// What requests are counted by, for all servers: Caddy has moved it to the global options.
+    pub(super) metrics: Option<HttpMetrics>,
+    /// Everything that is set in the server itself.
+    settings: Server,
     log_credentials: bool,
-    max_header_bytes: Option<u64>,
-    protocols: Vec<Protocol>,
-    read_body: Option<Duration>,
-    read_header: Option<Duration>,
     trace: bool,
-    trusted_proxies: Option<Vec<IpRange>>,
-    trusted_proxies_strict: bool,
-    write: Option<Duration>,
 }
 
 // === impl ServerOptions ===
@@ -86,18 +52,18 @@ impl ServerOptions {
     }
 
     pub(super) fn apply(&self, server: &mut Server) {
-        server.client_ip_headers.clone_from(&self.client_ip_headers);
-        server.idle_timeout = self.idle;
-        server.max_header_bytes = self.max_header_bytes;
-        server.protocols.clone_from(&self.protocols);
-        server.read_timeout = self.read_body;
-        server.read_header_timeout = self.read_header;
-        server.trusted_proxies = self
-            .trusted_proxies
-            .clone()
-            .map(|ranges| IpSource::Static { ranges });
-        server.trusted_proxies_strict = self.trusted_proxies_strict;
-        server.write_timeout = self.write;
+        let built = std::mem::take(server);
+        *server = Server {
+            listen: built.listen,
+            routes: built.routes,
+            errors: built.errors,
+            named_routes: built.named_routes,
+            tls_connection_policies: built.tls_connection_policies,
+            automatic_https: built.automatic_https,
+            logs: built.logs,
+            listen_protocols: built.listen_protocols,
+            ..self.settings.clone()
+        };
         // As in Caddy, what is said about access logs turns them on.
         if self.log_credentials || self.trace {
             let logs = server.logs.get_or_insert_default();
@@ -123,53 +89,107 @@ pub(super) fn read(line: &Line, servers: &mut Vec<ServerOptions>, cx: &mut Cx<'_
             "write the settings in one block".to_owned(),
         );
     }
-    let mut seen: Vec<(&str, Span)> = Vec::new();
-    for line in line.block.as_deref().unwrap_or_default() {
-        if let Some((_, first)) = seen.iter().find(|(name, _)| *name == line.name.text) {
-            cx.twice(&line.name, *first);
+    let mut once = Once::default();
+    for line in block(line) {
+        if !cx.is_supported(Area::ServerOption, &line.name) {
+            continue;
         }
-        seen.push((&line.name.text, line.name.span));
+        if line.name.text != "client_ip_headers" {
+            once.note(&line.name, cx);
+        }
         option(line, &mut options, servers, cx);
     }
     servers.push(options);
 }
 
 fn option(line: &Line, options: &mut ServerOptions, others: &[ServerOptions], cx: &mut Cx<'_>) {
+    let settings = &mut options.settings;
     match line.name.text.as_str() {
-        "client_ip_headers" => {
-            for arg in cx.some(line, "the name of a header field").unwrap_or_default() {
-                cx.check(arg, check::field_name(&arg.text));
-                if options.client_ip_headers.contains(&arg.text) {
-                    cx.error(arg.span, "this field is repeated", None);
-                }
-                options.client_ip_headers.push(arg.text.clone());
+        "0rtt" => {
+            let off = cx.one(line, "`off`");
+            if let Some(arg) = off
+                && cx.check(arg, is_word(&arg.text, "off")).is_some()
+            {
+                settings.allow_0rtt = Some(false);
             }
         }
-        "log_credentials" => {
-            cx.nothing(line);
-            options.log_credentials = true;
+        "client_ip_headers" => client_ip_headers(line, &mut settings.client_ip_headers, cx),
+        "enable_full_duplex" => switch(line, &mut settings.enable_full_duplex, cx),
+        "expected_dot_headers" => {
+            settings.expected_dot_headers = texts(line, "the name of a header field", cx);
         }
-        "trace" => {
-            cx.nothing(line);
-            options.trace = true;
+        "expected_underscore_headers" => {
+            settings.expected_underscore_headers = texts(line, "the name of a header field", cx);
         }
-        "max_header_size" => {
-            let size = cx.one(line, "a size, such as 32KiB").and_then(|arg| {
-                let size = units::size(&arg.text).filter(|size| u32::try_from(*size).is_ok());
-                cx.check(arg, size.ok_or("expected a size, such as 32KiB"))
-            });
-            options.max_header_bytes = size.filter(|size| *size != 0);
-        }
+        "keepalive_count" => settings.keepalive_count = count(line, cx),
+        "keepalive_idle" => settings.keepalive_idle = duration(line, cx),
+        "keepalive_interval" => settings.keepalive_interval = duration(line, cx),
+        "listener_wrappers" => settings.listener_wrappers = listeners::wrappers(line, cx),
+        "log_credentials" => switch(line, &mut options.log_credentials, cx),
+        "max_header_size" => settings.max_header_bytes = size(line, cx),
+        "metrics" => options.metrics = Some(old_metrics(line, cx)),
         "name" => name(line, options, others, cx),
-        "protocols" => bind::protocols(line, &mut options.protocols, cx),
-        "timeouts" => timeouts(line, options, cx),
-        "trusted_proxies" => options.trusted_proxies = trusted_proxies(line, cx),
-        "trusted_proxies_strict" => {
-            cx.nothing(line);
-            options.trusted_proxies_strict = true;
+        "protocols" => bind::protocols(line, &mut settings.protocols, cx),
+        "strict_sni_host" => settings.strict_sni_host = strict_sni_host(line, cx),
+        "timeouts" => timeouts::read(line, settings, cx),
+        "trace" => switch(line, &mut options.trace, cx),
+        "trusted_proxies" => {
+            settings.trusted_proxies = trusted_proxies(line, cx).map(|ranges| IpSource::Static { ranges });
         }
-        _ => unsupported(&line.name, &SUPPORTED, cx),
+        "trusted_proxies_strict" => switch(line, &mut settings.trusted_proxies_strict, cx),
+        "trusted_proxies_unix" => switch(line, &mut settings.trusted_proxies_unix, cx),
+        _ => {}
     }
+}
+
+/// An option that is only a name.
+fn switch(line: &Line, value: &mut bool, cx: &mut Cx<'_>) {
+    cx.nothing(line);
+    *value = true;
+}
+
+fn is_word(text: &str, word: &str) -> Result<(), String> {
+    if text == word {
+        Ok(())
+    } else {
+        Err(format!("expected `{word}`"))
+    }
+}
+
+fn client_ip_headers(line: &Line, fields: &mut Vec<String>, cx: &mut Cx<'_>) {
+    for arg in cx.some(line, "the name of a header field").unwrap_or_default() {
+        cx.check(arg, check::field_name(&arg.text));
+        if fields.contains(&arg.text) {
+            cx.error(arg.span, "this field is repeated", None);
+        }
+        fields.push(arg.text.clone());
+    }
+}
+
+/// `strict_sni_host [on|insecure_off]`.
+fn strict_sni_host(line: &Line, cx: &mut Cx<'_>) -> Option<bool> {
+    if line.args.is_empty() {
+        cx.nothing(line);
+        return Some(true);
+    }
+    let arg = cx.one(line, "`on` or `insecure_off`")?;
+    let strict = match arg.text.as_str() {
+        "on" => Ok(true),
+        "insecure_off" => Ok(false),
+        _ => Err("expected `on` or `insecure_off`"),
+    };
+    cx.check(arg, strict)
+}
+
+/// `metrics [{ per_host }]`, which has moved.
+fn old_metrics(line: &Line, cx: &mut Cx<'_>) -> HttpMetrics {
+    let help = "write it as a global option".to_owned();
+    cx.warn(
+        line.name.span,
+        "`metrics` in `servers` is old, and counts for all servers",
+        help,
+    );
+    super::options::metrics(line, cx)
 }
 
 fn name(line: &Line, options: &mut ServerOptions, others: &[ServerOptions], cx: &mut Cx<'_>) {
@@ -185,29 +205,6 @@ fn name(line: &Line, options: &mut ServerOptions, others: &[ServerOptions], cx: 
     options.name = Some(arg.text.clone());
 }
 
-fn timeouts(line: &Line, options: &mut ServerOptions, cx: &mut Cx<'_>) {
-    cx.surplus(&line.args);
-    for line in line.block.as_deref().unwrap_or_default() {
-        let timeout = match line.name.text.as_str() {
-            "idle" => &mut options.idle,
-            "read_body" => &mut options.read_body,
-            "read_header" => &mut options.read_header,
-            "write" => &mut options.write,
-            _ => {
-                unsupported(&line.name, &TIMEOUTS, cx);
-                continue;
-            }
-        };
-        let duration = cx.one(line, "a duration, such as 30s").and_then(|arg| {
-            cx.check(
-                arg,
-                units::duration(&arg.text).ok_or("expected a duration, such as 30s"),
-            )
-        });
-        *timeout = duration.filter(|duration| !duration.is_zero());
-    }
-}
-
 /// `trusted_proxies static RANGE...`, where `private_ranges` stands for the private networks.
 fn trusted_proxies(line: &Line, cx: &mut Cx<'_>) -> Option<Vec<IpRange>> {
     let (source, args) = cx.some(line, "a source: `static RANGE...`")?.split_first()?;
@@ -215,6 +212,11 @@ fn trusted_proxies(line: &Line, cx: &mut Cx<'_>) -> Option<Vec<IpRange>> {
         cx.unknown(source, "source of addresses", &["static"]);
         return None;
     }
+    Some(ranges(args, cx))
+}
+
+/// Addresses and networks, where `private_ranges` stands for the private ones.
+pub(super) fn ranges(args: &[crate::caddyfile::token::Token], cx: &mut Cx<'_>) -> Vec<IpRange> {
     let mut ranges = Vec::new();
     for arg in args {
         if arg.text == "private_ranges" {
@@ -224,21 +226,5 @@ fn trusted_proxies(line: &Line, cx: &mut Cx<'_>) -> Option<Vec<IpRange>> {
             ranges.extend(cx.check(arg, arg.text.parse::<IpRange>().map_err(|_| message)));
         }
     }
-    Some(ranges)
-}
-
-fn unsupported(name: &Token, known: &[&'static str], cx: &mut Cx<'_>) {
-    let text = cx.quote(name);
-    if LATER.contains(&name.text.as_str()) {
-        let help = format!("supported so far: {}", known.join(", "));
-        cx.error(
-            name.span,
-            format!("`{text}` is not supported yet in `servers`"),
-            help,
-        );
-    } else {
-        let help = did_you_mean(&name.text, known.iter().copied())
-            .unwrap_or_else(|| format!("supported here: {}", known.join(", ")));
-        cx.error(name.span, format!("unknown option `{text}` of `servers`"), help);
-    }
+    ranges
 }

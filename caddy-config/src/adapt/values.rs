@@ -100,3 +100,11 @@ pub(super) fn texts(line: &Line, what: &str, cx: &mut Cx<'_>) -> Vec<String> {
     let args = cx.some(line, what).unwrap_or_default();
     args.iter().map(|arg| arg.text.clone()).collect()
 }
+
+/// `NAME SIZE` in bytes; zero is as good as not said.
+pub(super) fn size(line: &Line, cx: &mut Cx<'_>) -> Option<u64> {
+    let arg = cx.one(line, "a size, such as 32KiB")?;
+    let size = units::size(&arg.text).filter(|size| u32::try_from(*size).is_ok());
+    cx.check(arg, size.ok_or("expected a size, such as 32KiB"))
+        .filter(|size| *size != 0)
+}

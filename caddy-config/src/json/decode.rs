@@ -51,6 +51,8 @@ pub(super) struct Object<'n> {
     span: Span,
     members: &'n [Member],
     asked: BTreeSet<&'static str>,
+    /// Reported already.
+    refused: BTreeSet<&'static str>,
 }
 
 // === impl Cx ===
@@ -268,6 +270,7 @@ impl<'n> Object<'n> {
                 span: node.span,
                 members,
                 asked: BTreeSet::new(),
+                refused: BTreeSet::new(),
             }),
             _ => cx.wrong_type(node, "an object"),
         }
@@ -349,10 +352,22 @@ impl<'n> Object<'n> {
         out
     }
 
+    /// Reports the field `name`, if it is there, as one that is known and not supported.
+    pub(super) fn refuse(&mut self, name: &'static str, help: &str, cx: &mut Cx<'n, '_>) {
+        let Some(member) = self.members.iter().find(|member| member.key == name) else {
+            return;
+        };
+        self.refused.insert(name);
+        cx.within(Step::Key(name), |cx| {
+            cx.error(member.key_span, "this field is not supported", help.to_owned());
+        });
+    }
+
     /// Reports every field that was not asked for. `@id` names an object for the admin API and means nothing else.
     pub(super) fn finish(self, cx: &mut Cx<'n, '_>) {
         for Member { key, key_span, .. } in self.members {
-            if key == "@id" || self.asked.contains(key.as_str()) {
+            let known = self.asked.contains(key.as_str()) || self.refused.contains(key.as_str());
+            if key == "@id" || known {
                 continue;
             }
             let help = did_you_mean(key, self.asked.iter().copied()).unwrap_or_else(|| self.fields());

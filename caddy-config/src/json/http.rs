@@ -2,14 +2,15 @@
 
 use super::{
     decode::{Cx, Object},
+    listener_wrapper::listener_wrappers,
     reader::{Node, Value},
     route::{error_routes, route},
-    scalar::{default_port, duration, ip_range, listen},
+    scalar::{count, default_port, duration, ip_range, listen},
     tls::connection_policy,
 };
 use crate::{
     check,
-    model::{AutomaticHttps, HttpApp, IpSource, Protocol, Server, ServerLogs},
+    model::{AutomaticHttps, HttpApp, HttpMetrics, IpSource, Protocol, Server, ServerLogs},
 };
 
 pub(super) fn app<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<HttpApp> {
@@ -18,9 +19,11 @@ pub(super) fn app<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<HttpApp> {
         http_port: object.get("http_port", cx, default_port),
         https_port: object.get("https_port", cx, default_port),
         grace_period: object.get("grace_period", cx, duration),
+        shutdown_delay: object.get("shutdown_delay", cx, duration),
         servers: object
             .get("servers", cx, |node, cx| cx.map(node, server))
             .unwrap_or_default(),
+        metrics: object.get("metrics", cx, metrics),
     };
     object.finish(cx);
     Some(app)
@@ -30,13 +33,25 @@ fn server<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Server> {
     let mut object = Object::open(node, cx)?;
     let server = Server {
         listen: object.list("listen", cx, listen),
+        listener_wrappers: object
+            .get("listener_wrappers", cx, listener_wrappers)
+            .unwrap_or_default(),
         read_timeout: object.get("read_timeout", cx, duration),
         read_header_timeout: object.get("read_header_timeout", cx, duration),
+        read_idle_timeout: object.get("read_idle_timeout", cx, duration),
+        read_min_rate: object.get("read_min_rate", cx, count),
         write_timeout: object.get("write_timeout", cx, duration),
+        write_idle_timeout: object.get("write_idle_timeout", cx, duration),
+        write_min_rate: object.get("write_min_rate", cx, count),
+        max_write_chunk: object.get("max_write_chunk", cx, count).map(u64::from),
         idle_timeout: object.get("idle_timeout", cx, duration),
-        max_header_bytes: object.get("max_header_bytes", cx, |node, cx| {
-            cx.number(node, u64::from(u32::MAX)).filter(|bytes| *bytes != 0)
-        }),
+        keepalive_interval: object.get("keepalive_interval", cx, duration),
+        keepalive_idle: object.get("keepalive_idle", cx, duration),
+        keepalive_count: object.get("keepalive_count", cx, count),
+        max_header_bytes: object.get("max_header_bytes", cx, count).map(u64::from),
+        enable_full_duplex: object.flag("enable_full_duplex", cx),
+        expected_underscore_headers: object.strings("expected_underscore_headers", cx),
+        expected_dot_headers: object.strings("expected_dot_headers", cx),
         routes: object.list("routes", cx, route),
         errors: object.get("errors", cx, error_routes),
         named_routes: object
@@ -46,14 +61,17 @@ fn server<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Server> {
             cx.list(node, connection_policy)
         }),
         automatic_https: object.get("automatic_https", cx, automatic_https),
+        strict_sni_host: object.get("strict_sni_host", cx, |node, cx| cx.boolean(node)),
         trusted_proxies: object.get("trusted_proxies", cx, ip_source),
         client_ip_headers: object.list("client_ip_headers", cx, field_name),
         trusted_proxies_strict: object
             .get("trusted_proxies_strict", cx, zero_or_one)
             .unwrap_or_default(),
+        trusted_proxies_unix: object.flag("trusted_proxies_unix", cx),
         logs: object.get("logs", cx, server_logs),
         protocols: object.list("protocols", cx, protocol),
         listen_protocols: object.list("listen_protocols", cx, listener_protocols),
+        allow_0rtt: object.get("allow_0rtt", cx, early_data),
     };
     if server.listen_protocols.len() > server.listen.len()
         && let Some(node) = object.node("listen_protocols")
@@ -73,9 +91,34 @@ fn automatic_https<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<AutomaticH
         disable_redirects: object.flag("disable_redirects", cx),
         disable_certificates: object.flag("disable_certificates", cx),
         skip: object.strings("skip", cx),
+        skip_certificates: object.strings("skip_certificates", cx),
+        ignore_loaded_certificates: object.flag("ignore_loaded_certificates", cx),
     };
     object.finish(cx);
     Some(automatic)
+}
+
+fn metrics<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<HttpMetrics> {
+    let mut object = Object::open(node, cx)?;
+    let metrics = HttpMetrics {
+        per_host: object.flag("per_host", cx),
+        observe_catchall_hosts: object.flag("observe_catchall_hosts", cx),
+    };
+    object.finish(cx);
+    Some(metrics)
+}
+
+/// Early data is never taken, and so cannot be turned on.
+fn early_data<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<bool> {
+    let allowed = cx.boolean(node)?;
+    cx.check(
+        node,
+        if allowed {
+            Err("early data is never taken")
+        } else {
+            Ok(allowed)
+        },
+    )
 }
 
 fn ip_source<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<IpSource> {

@@ -112,7 +112,7 @@ fn keep_alive<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<KeepAlive> {
     Some(keep_alive)
 }
 
-/// An object whose field `tag` must be one of `known`, decoded by `build`.
+/// [`one_named`] where `build` does not ask which one it is.
 pub(super) fn named<'n, T>(
     node: &'n Node,
     tag: &'static str,
@@ -120,19 +120,29 @@ pub(super) fn named<'n, T>(
     cx: &mut Cx<'n, '_>,
     build: impl FnOnce(&mut Object<'n>, &mut Cx<'n, '_>) -> T,
 ) -> Option<T> {
+    one_named(node, tag, known, cx, |_, object, cx| build(object, cx))
+}
+
+/// An object whose field `tag` must be one of `known`, decoded by `build`.
+pub(super) fn one_named<'n, T>(
+    node: &'n Node,
+    tag: &'static str,
+    known: &[&'static str],
+    cx: &mut Cx<'n, '_>,
+    build: impl FnOnce(&'static str, &mut Object<'n>, &mut Cx<'n, '_>) -> T,
+) -> Option<T> {
     let mut object = Object::open(node, cx)?;
     let name = object.require(tag, cx, |node, cx| {
         let name = cx.string(node)?;
-        if known.contains(&name.as_str()) {
-            return Some(());
+        if let Some(known) = known.iter().copied().find(|known| *known == name) {
+            return Some(known);
         }
         let help = did_you_mean(&name, known.iter().copied())
             .unwrap_or_else(|| format!("supported here: {}", known.join(", ")));
         cx.error(node.span, format!("unknown or unsupported {tag}"), help);
         None
     });
-    name?;
-    let value = build(&mut object, cx);
+    let value = build(name?, &mut object, cx);
     object.finish(cx);
     Some(value)
 }

@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Serialize, Serializer};
 
-use super::{ErrorRoutes, IpRange, ListenAddress, Route, TlsConnectionPolicy, is_false, sorted};
+use super::{
+    ErrorRoutes, IpRange, ListenAddress, ListenerWrapper, Route, TlsConnectionPolicy, is_false, sorted,
+};
 
 /// `apps.http`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -19,9 +21,26 @@ pub struct HttpApp {
     /// How long a stop waits for requests in flight; nanoseconds in JSON. `None` and zero are no bound in Caddy.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
     pub grace_period: Option<Duration>,
+    /// How long a stop waits before listeners are closed, so that balancers see it coming; `None` is not at all.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
+    pub shutdown_delay: Option<Duration>,
     /// The servers by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub servers: BTreeMap<String, Server>,
+    /// `Some`: requests are counted and measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<HttpMetrics>,
+}
+
+/// What requests are counted by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct HttpMetrics {
+    /// Also by host, of those that sites are for; all others are one.
+    #[serde(skip_serializing_if = "is_false")]
+    pub per_host: bool,
+    /// With `per_host`, every host is counted by itself. Clients choose what they send: it can be without end.
+    #[serde(skip_serializing_if = "is_false")]
+    pub observe_catchall_hosts: bool,
 }
 
 /// One server: a set of listeners with one list of routes.
@@ -30,21 +49,58 @@ pub struct Server {
     /// Where it listens.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub listen: Vec<ListenAddress>,
+    /// What stands between the sockets and HTTP.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "sorted")]
+    pub listener_wrappers: Vec<ListenerWrapper>,
     /// Limit for reading one request's body; `None` is no limit.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
     pub read_timeout: Option<Duration>,
     /// Limit for reading a request's head; `None` is one minute.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
     pub read_header_timeout: Option<Duration>,
+    /// How long a client may send nothing of a body that is waited for; `None` is one minute.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
+    pub read_idle_timeout: Option<Duration>,
+    /// Bytes of a body that must come per second, on the average of that time; `None` is Doorway's own least rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_min_rate: Option<u32>,
     /// Limit for writing one response; `None` is no limit.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
     pub write_timeout: Option<Duration>,
+    /// How long a client may take nothing of a response; `None` is one minute.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
+    pub write_idle_timeout: Option<Duration>,
+    /// Bytes of a response that must go per second, on the average of that time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_min_rate: Option<u32>,
+    /// Bytes that Caddy writes at once. Doorway writes what an upstream sends as it comes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_write_chunk: Option<u64>,
     /// How long a kept-alive connection may wait for its next request; `None` is five minutes.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
     pub idle_timeout: Option<Duration>,
+    /// The time between two probes of a silent connection by TCP; `None` is 15 seconds.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
+    pub keepalive_interval: Option<Duration>,
+    /// The silence before the first probe; `None` is 15 seconds.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
+    pub keepalive_idle: Option<Duration>,
+    /// The probes without answer after which a connection is closed; `None` is 9.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keepalive_count: Option<u32>,
     /// Limit of a request's head in bytes; `None` is the server's own default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_header_bytes: Option<u64>,
+    /// Whether a response may begin before the request's body was read. In Doorway it always may.
+    #[serde(skip_serializing_if = "is_false")]
+    pub enable_full_duplex: bool,
+    /// Request fields with `_` in their names that are kept; a `*` at the end stands for any rest. All others are
+    /// dropped, since upstreams may take `_` for `-`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub expected_underscore_headers: Vec<String>,
+    /// The same for names with a dot.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub expected_dot_headers: Vec<String>,
     /// Tried in order, see [`Route`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<Route>,
@@ -62,6 +118,10 @@ pub struct Server {
     /// What of automatic HTTPS is off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub automatic_https: Option<AutomaticHttps>,
+    /// Whether a request's host must be the name that its connection asked for; `None`: if a policy asks clients
+    /// for certificates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strict_sni_host: Option<bool>,
     /// Peers whose forwarding headers are believed.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "sorted")]
     pub trusted_proxies: Option<IpSource>,
@@ -72,6 +132,9 @@ pub struct Server {
     /// leftmost valid one, which the client controls.
     #[serde(skip_serializing_if = "is_false", serialize_with = "zero_or_one")]
     pub trusted_proxies_strict: bool,
+    /// Whether peers on unix sockets are trusted like those in `trusted_proxies`.
+    #[serde(skip_serializing_if = "is_false")]
+    pub trusted_proxies_unix: bool,
     /// Which sites are logged to which logger; `None` is no access log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logs: Option<ServerLogs>,
@@ -82,6 +145,9 @@ pub struct Server {
     /// `None` is no difference.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub listen_protocols: Vec<Option<Vec<Protocol>>>,
+    /// `Some(false)`: no early data of TLS. Doorway takes none anyway.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allow_0rtt: Option<bool>,
 }
 
 /// What of automatic HTTPS is off.
@@ -99,6 +165,12 @@ pub struct AutomaticHttps {
     /// Hosts that get neither certificates nor redirects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skip: Vec<String>,
+    /// Hosts that get redirects, but no certificates.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skip_certificates: Vec<String>,
+    /// Certificates are obtained for names that a loaded one is good for too.
+    #[serde(skip_serializing_if = "is_false")]
+    pub ignore_loaded_certificates: bool,
 }
 
 /// Where a list of addresses comes from; `source` in JSON.

@@ -25,7 +25,7 @@ fn config(handlers: Vec<Handler>) -> Config {
     Config {
         apps: Apps {
             http: Some(http),
-            tls: None,
+            ..Apps::default()
         },
         ..Config::default()
     }

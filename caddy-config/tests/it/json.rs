@@ -191,14 +191,14 @@ fn every_mistake_is_found_at_once_in_the_order_of_the_text() {
         }
       }
     },
-    "pki": {}
+    "events": {}
   }
 }"#;
     assert_eq!(
         findings(text),
         [
             "2:23: admin.listen: expected a string, found a number",
-            "3:3: storage: unknown or unsupported field",
+            "3:14: storage: the field `module` is missing",
             "6:20: apps.http.http_port: expected a whole number from 0 to 65535",
             "9:29: apps.http.servers.s.listen[1]: the port is missing",
             "9:37: apps.http.servers.s.listen[2]: inherited descriptors are not supported",
@@ -208,7 +208,7 @@ fn every_mistake_is_found_at_once_in_the_order_of_the_text() {
             r#"12:31: apps.http.servers.s.protocols[1]: expected "h1", "h2", "h2c" or "h3""#,
             "13:33: apps.http.servers.s.client_ip_headers[0]: this is not the name of a header field",
             "14:37: apps.http.servers.s.trusted_proxies_strict: expected a whole number from 0 to 1",
-            "18:5: apps.pki: unknown or unsupported field",
+            "18:5: apps.events: unknown or unsupported field",
         ]
     );
 }

@@ -15,4 +15,6 @@ mod listening;
 #[cfg(test)]
 mod logging;
 #[cfg(test)]
+mod options;
+#[cfg(test)]
 mod round_trip;

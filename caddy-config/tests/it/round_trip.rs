@@ -1,20 +1,24 @@
 //! What the model prints, it reads again as the same.
 
 mod logging;
+mod server;
 
 use std::{collections::BTreeMap, net::IpAddr, time::Duration};
 
 use caddy_config::{
-    Admin, Apps, AutomaticHttps, Automation, AutomationPolicy, CertificateFile, CertificateSelection,
-    Certificates, Config, DoorsHandler, DoorsUpstream, DynamicUpstreams, ErrorRoutes, FlushInterval, Handler,
-    HeaderOps, Headers, HostPort, HttpApp, HttpTransport, HttpVersion, Invoke, IpRange, IpSource, Issuer,
-    KeepAlive, ListenAddress, LoadBalancing, MatcherSet, Protocol, Replacement, Resolver, ResponseMatcher,
-    ResponseOps, ReverseProxy, Route, SelectionPolicy, Server, ServerLogs, StaticResponse, Status, Subroute,
-    TlsApp, TlsConnectionPolicy, TlsMatcher, Transport, UnixSocket, Upstream, from_json,
+    Apps, Automation, AutomationPolicy, CertificateFile, CertificateSelection, Certificates, Config,
+    DoorsHandler, DoorsUpstream, DynamicUpstreams, ErrorRoutes, FlushInterval, Handler, HeaderOps, Headers,
+    HostPort, HttpTransport, HttpVersion, Invoke, IpRange, Issuer, KeepAlive, LoadBalancing, MatcherSet,
+    Replacement, Resolver, ResponseMatcher, ResponseOps, ReverseProxy, Route, SelectionPolicy,
+    StaticResponse, Status, Subroute, TlsApp, TlsConnectionPolicy, TlsMatcher, Transport, Upstream,
+    from_json,
 };
 use proptest::{collection::vec, option, prelude::*};
 
-use self::logging::logging;
+use self::{
+    logging::logging,
+    server::{admin, http, pki, storage},
+};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
@@ -63,30 +67,6 @@ fn range() -> impl Strategy<Value = IpRange> {
     ]
 }
 
-fn config() -> impl Strategy<Value = Config> {
-    let apps = (option::of(http()), option::of(tls())).prop_map(|(http, tls)| Apps { http, tls });
-    (option::of(admin()), option::of(logging()), apps).prop_map(|(admin, logging, apps)| Config {
-        admin,
-        logging,
-        apps,
-    })
-}
-
-fn admin() -> impl Strategy<Value = Admin> {
-    (
-        any::<bool>(),
-        option::of(name()),
-        any::<bool>(),
-        vec(name(), 0..3),
-    )
-        .prop_map(|(disabled, listen, enforce_origin, origins)| Admin {
-            disabled,
-            listen,
-            enforce_origin,
-            origins,
-        })
-}
-
 fn tls() -> impl Strategy<Value = TlsApp> {
     let file = (name(), name(), vec(name(), 0..2)).prop_map(|(certificate, key, tags)| CertificateFile {
         certificate: certificate.into(),
@@ -104,73 +84,24 @@ fn tls() -> impl Strategy<Value = TlsApp> {
     })
 }
 
-fn http() -> impl Strategy<Value = HttpApp> {
-    let servers = prop::collection::btree_map(name(), server(), 0..3);
-    (option::of(1_u16..), option::of(1_u16..), duration(), servers).prop_map(
-        |(http_port, https_port, grace_period, servers)| HttpApp {
-            http_port,
-            https_port,
-            grace_period,
-            servers,
-        },
+fn config() -> impl Strategy<Value = Config> {
+    let apps = (
+        option::of(http()).boxed(),
+        option::of(pki()).boxed(),
+        option::of(tls()).boxed(),
     )
-}
-
-fn server() -> impl Strategy<Value = Server> {
-    let listen = || {
-        prop_oneof![
-            dial().prop_map(ListenAddress::from),
-            any::<u16>().prop_map(|port| HostPort::new(String::new(), port).into()),
-            "@?[a-z/]{1,6}(\\|0?[2367][0-7]{2})?".prop_map(|text| UnixSocket::parse(&text).unwrap().into()),
-        ]
-    };
-    let protocols = option::of(vec(protocol(), 1..3));
-    let places = (
-        vec((listen(), protocols), 0..3),
-        option::of(automatic_https()),
-        vec(protocol(), 0..4),
+        .prop_map(|(http, pki, tls)| Apps { http, pki, tls });
+    let parts = (
+        option::of(admin()).boxed(),
+        option::of(logging()).boxed(),
+        option::of(storage()).boxed(),
+        apps.boxed(),
     );
-    let times = (
-        duration(),
-        duration(),
-        duration(),
-        duration(),
-        option::of(1..=u64::from(u32::MAX)),
-    );
-    let trust = (option::of(vec(range(), 0..3)), vec(name(), 0..2), any::<bool>());
-    let rest = (
-        option::of(vec(policy(), 0..3)),
-        option::of(server_logs()),
-        vec(route(), 0..3),
-        option::of(error_routes(route())),
-        named_routes(),
-    );
-    (places, times, trust, rest).prop_map(|(places, times, trust, rest)| {
-        let mut routes = rest.2;
-        let errors = rest.3.iter().flat_map(|errors| &errors.routes);
-        let named = rest.4.values();
-        if any_doors(&mut routes.iter().chain(errors).chain(named)) {
-            routes.push(doors_route());
-        }
-        Server {
-            listen_protocols: places.0.iter().map(|(_, protocols)| protocols.clone()).collect(),
-            listen: places.0.into_iter().map(|(listen, _)| listen).collect(),
-            automatic_https: places.1,
-            protocols: places.2,
-            read_timeout: times.0,
-            read_header_timeout: times.1,
-            write_timeout: times.2,
-            idle_timeout: times.3,
-            max_header_bytes: times.4,
-            trusted_proxies: trust.0.map(|ranges| IpSource::Static { ranges }),
-            client_ip_headers: trust.1,
-            trusted_proxies_strict: trust.2,
-            tls_connection_policies: rest.0,
-            logs: rest.1,
-            errors: rest.3,
-            named_routes: rest.4,
-            routes,
-        }
+    parts.prop_map(|(admin, logging, storage, apps)| Config {
+        admin,
+        logging,
+        storage,
+        apps,
     })
 }
 
@@ -205,26 +136,6 @@ fn doors_route() -> Route {
     }
 }
 
-fn automatic_https() -> impl Strategy<Value = AutomaticHttps> {
-    (any::<[bool; 3]>(), vec(name(), 0..2)).prop_map(
-        |([disable, disable_redirects, disable_certificates], skip)| AutomaticHttps {
-            disable,
-            disable_redirects,
-            disable_certificates,
-            skip,
-        },
-    )
-}
-
-fn protocol() -> impl Strategy<Value = Protocol> {
-    prop_oneof![
-        Just(Protocol::H1),
-        Just(Protocol::H2),
-        Just(Protocol::H2c),
-        Just(Protocol::H3)
-    ]
-}
-
 fn policy() -> impl Strategy<Value = TlsConnectionPolicy> {
     let matcher = vec(name(), 0..3).prop_map(|sni| TlsMatcher { sni });
     let selection = vec(name(), 0..3).prop_map(|any_tag| CertificateSelection { any_tag });
@@ -234,20 +145,6 @@ fn policy() -> impl Strategy<Value = TlsConnectionPolicy> {
             certificate_selection,
         }
     })
-}
-
-fn server_logs() -> impl Strategy<Value = ServerLogs> {
-    let names = prop::collection::btree_map(name(), vec(value(), 0..3), 0..3);
-    (option::of(name()), names, vec(name(), 0..2), any::<[bool; 3]>()).prop_map(
-        |(default_logger_name, logger_names, skip_hosts, switches)| ServerLogs {
-            default_logger_name,
-            logger_names,
-            skip_hosts,
-            skip_unmapped_hosts: switches[0],
-            should_log_credentials: switches[1],
-            trace: switches[2],
-        },
-    )
 }
 
 fn route() -> impl Strategy<Value = Route> {

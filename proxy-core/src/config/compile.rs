@@ -1,6 +1,6 @@
 //! The compiler: reads the model once, collects every error.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use http::header::HeaderName;
 
 use super::error::{BuildError, BuildErrors};
 use super::https::{self, Https};
-use super::{logs, routes};
+use super::{logs, routes, support};
 use crate::auth::Verifier;
 use crate::failure_log::FailureGates;
 use crate::forward::view::{Entry, ServerView, View};
@@ -65,6 +65,8 @@ pub(crate) struct Compiler<'a> {
     pub(crate) doors: usize,
     /// The server that is being compiled.
     pub(crate) server: String,
+    /// What was noted of each server.
+    pub(super) noted: BTreeSet<(String, model::Area, &'static str)>,
 }
 
 /// Compiles `config`. Logs are opened and certificates loaded; no socket is bound.
@@ -77,6 +79,7 @@ pub(crate) fn compile(config: &model::Config, surroundings: &Surroundings) -> Re
         clusters: Vec::new(),
         doors: 0,
         server: String::new(),
+        noted: BTreeSet::new(),
     };
     let compiled = compiler.compile(config);
     let Compiler {
@@ -187,6 +190,7 @@ impl Compiler<'_> {
             self.warnings
                 .push(format!("server {name}: HTTP/3 is not served by this version"));
         }
+        support::server(self, server);
         let list = routes::compile(self, &server.routes);
         ServerView {
             name: name.to_owned(),
@@ -379,6 +383,8 @@ fn limits(server: &model::Server) -> ConnLimits {
     ConnLimits {
         head: server.read_header_timeout.unwrap_or(defaults.head),
         idle: server.idle_timeout.unwrap_or(defaults.idle),
-        ..defaults
+        body: server.read_idle_timeout.unwrap_or(defaults.body),
+        body_rate: server.read_min_rate.map_or(defaults.body_rate, u64::from),
+        stalled_write: server.write_idle_timeout.unwrap_or(defaults.stalled_write),
     }
 }

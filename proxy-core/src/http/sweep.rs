@@ -16,7 +16,7 @@ pub(crate) const TICK: Duration = Duration::from_secs(1);
 const DRAINED: Duration = Duration::from_secs(5);
 
 /// The bytes of a body that a client must send in each second, on the average of a period, while the proxy waits
-/// for them. Who sends a byte now and then holds a connection, and one to the upstream.
+/// for them, unless the configuration asks for more. Who sends a byte now and then holds a connection, and one to the upstream.
 pub(crate) const MIN_RATE: u64 = 1;
 
 /// How long a connection may keep the proxy waiting.
@@ -26,8 +26,10 @@ pub(crate) struct ConnLimits {
     pub(crate) head: Duration,
     /// Between two requests. Default 5 minutes.
     pub(crate) idle: Duration,
-    /// In which the client must send [`MIN_RATE`] of a request's body, while it is waited for. Default 1 minute.
+    /// In which the client must send `body_rate` of a request's body, while it is waited for. Default 1 minute.
     pub(crate) body: Duration,
+    /// Bytes per second, on the average of that time. Default [`MIN_RATE`].
+    pub(crate) body_rate: u64,
     /// While the client takes no byte of a response. Default 1 minute.
     pub(crate) stalled_write: Duration,
 }
@@ -104,6 +106,7 @@ impl Default for ConnLimits {
             head: Duration::from_secs(60),
             idle: Duration::from_secs(300),
             body: Duration::from_secs(60),
+            body_rate: MIN_RATE,
             stalled_write: Duration::from_secs(60),
         }
     }
@@ -311,7 +314,7 @@ impl BodyWatch {
             return None;
         }
         let came = now.read.wrapping_sub(*read);
-        let wanted = limits.body.as_secs().max(1).saturating_mul(MIN_RATE);
+        let wanted = limits.body.as_secs().max(1).saturating_mul(limits.body_rate);
         self.period = Some((0, now.read));
         (came < wanted).then_some(Command::TimeOut)
     }

@@ -1,0 +1,38 @@
+//! Matchers.
+
+use super::{
+    Area::Matcher,
+    Support,
+    SupportState::{Active, Refused},
+    row,
+};
+
+pub(super) const ROWS: &[Support] = &[
+    row(Matcher, "path", Active, ""),
+    row(Matcher, "path_regexp", Active, ""),
+    row(Matcher, "host", Active, ""),
+    row(Matcher, "method", Active, ""),
+    row(Matcher, "header", Active, ""),
+    row(Matcher, "header_regexp", Active, ""),
+    row(Matcher, "query", Active, ""),
+    row(Matcher, "protocol", Active, ""),
+    row(Matcher, "remote_ip", Active, ""),
+    row(Matcher, "client_ip", Active, ""),
+    row(Matcher, "vars", Active, ""),
+    row(Matcher, "vars_regexp", Active, ""),
+    row(Matcher, "not", Active, ""),
+    row(Matcher, "expression", Active, ""),
+    row(
+        Matcher,
+        "file",
+        Refused,
+        "Doorway serves no files; choose by path or header",
+    ),
+    row(
+        Matcher,
+        "tls",
+        Refused,
+        "early data is not taken, so every handshake is complete; remove it",
+    ),
+    row(Matcher, "url_pattern", Refused, "write `path` or `path_regexp`"),
+];

@@ -1,0 +1,112 @@
+//! Options of `servers`.
+
+use super::{
+    Area::ServerOption,
+    Support,
+    SupportState::{Accepted, Active, Refused},
+    row,
+};
+
+pub(super) const ROWS: &[Support] = &[
+    row(ServerOption, "name", Active, ""),
+    row(
+        ServerOption,
+        "timeouts",
+        Active,
+        "read_header, read_body, write, idle; read_body_idle with its rate; write_idle",
+    ),
+    row(
+        ServerOption,
+        "timeouts write_idle RATE",
+        Accepted,
+        "a response must go on within the time, however slowly",
+    ),
+    row(
+        ServerOption,
+        "timeouts write_max_chunk",
+        Accepted,
+        "what an upstream sends is passed on as it comes",
+    ),
+    row(
+        ServerOption,
+        "protocols",
+        Active,
+        "h3 is not served yet and says so",
+    ),
+    row(
+        ServerOption,
+        "listener_wrappers",
+        Active,
+        "proxy_protocol and tls; http_redirect is refused, since a listener that speaks TLS closes what is no \
+         handshake",
+    ),
+    row(
+        ServerOption,
+        "keepalive_interval",
+        Accepted,
+        "connections are probed every 15 seconds",
+    ),
+    row(
+        ServerOption,
+        "keepalive_idle",
+        Accepted,
+        "connections are probed after 15 idle seconds",
+    ),
+    row(
+        ServerOption,
+        "keepalive_count",
+        Accepted,
+        "the system's count of probes holds",
+    ),
+    row(ServerOption, "max_header_size", Active, "at least 8 KiB"),
+    row(ServerOption, "trusted_proxies", Active, "`static` ranges"),
+    row(ServerOption, "trusted_proxies_strict", Active, ""),
+    row(
+        ServerOption,
+        "trusted_proxies_unix",
+        Active,
+        "peers on unix sockets are trusted to name the client",
+    ),
+    row(ServerOption, "client_ip_headers", Active, ""),
+    row(
+        ServerOption,
+        "strict_sni_host",
+        Active,
+        "on by itself once clients need certificates",
+    ),
+    row(
+        ServerOption,
+        "metrics",
+        Active,
+        "write the global option `metrics` instead, as Caddy asks for too",
+    ),
+    row(ServerOption, "log_credentials", Active, ""),
+    row(
+        ServerOption,
+        "trace",
+        Accepted,
+        "handlers are not logged one by one; `doorway explain` shows which of them a request takes",
+    ),
+    row(ServerOption, "expected_underscore_headers", Active, ""),
+    row(ServerOption, "expected_dot_headers", Active, ""),
+    row(
+        ServerOption,
+        "enable_full_duplex",
+        Active,
+        "requests and responses always flow at the same time",
+    ),
+    row(ServerOption, "0rtt", Active, "`off`, which is how it always is"),
+    row(
+        ServerOption,
+        "packet_conn_wrappers",
+        Refused,
+        "HTTP/3 is not served yet, and Doorway has no plug-ins; remove it",
+    ),
+    row(
+        ServerOption,
+        "listener_wrappers http_redirect",
+        Refused,
+        "a listener that speaks TLS closes what is no handshake; let clients come to the HTTP port, which is \
+         redirected by itself",
+    ),
+];
