@@ -141,6 +141,13 @@ impl<'t> Sources<'t> {
         Some(Span::new(start, start.saturating_add(needle.len())).by(span.import))
     }
 
+    /// Where `needle` is written within `span` for the time behind `before` others.
+    pub(crate) fn find_behind(&self, needle: &str, before: usize, span: Span) -> Option<Span> {
+        let (at, _) = self.get(span)?.match_indices(needle).nth(before)?;
+        let start = span.start.saturating_add(at);
+        Some(Span::new(start, start.saturating_add(needle.len())).by(span.import))
+    }
+
     /// Where a `{$NAME}` is written on the same line behind `span`.
     pub(crate) fn variable_behind(&self, span: Span) -> Option<Span> {
         let source = self.of(span)?;

@@ -6,6 +6,7 @@ use super::{named_routes::Invocation, order::Order, shorthand};
 use crate::{
     caddyfile::{parser::Line, token::Token},
     check::ValueError,
+    expression::ExpressionError,
     source::{Report, Sources, Span},
     suggest::did_you_mean,
     support::{self, Area, Support, SupportState, support_of},
@@ -106,6 +107,42 @@ impl<'a> Cx<'a> {
             (None, None) => (token.span, error.to_string()),
         };
         self.error(span, message, shorthand::SUPPORTED.to_owned());
+    }
+
+    /// Reports what is wrong with an expression that is written in `span`, at its own place if that is found: short
+    /// placeholders are written out before an expression is read.
+    pub(super) fn expression_error(&mut self, expr: &str, span: Span, error: &ExpressionError) {
+        let help = error.way_out().map(str::to_owned);
+        match self.place_in(expr, error.offset(), span) {
+            Some(place) => self.error(place, error.message(), help),
+            None => self.error(span, error.to_string(), help),
+        }
+    }
+
+    fn place_in(&self, expr: &str, offset: usize, span: Span) -> Option<Span> {
+        let (before, rest) = expr.split_at_checked(offset)?;
+        if rest.is_empty() {
+            return Some(Span::new(span.end.saturating_sub(1), span.end).by(span.import));
+        }
+        let placeholder = rest
+            .strip_prefix('{')
+            .and_then(|rest| rest.split_once('}'))
+            .map(|(name, _)| name);
+        let word = || {
+            rest.split([' ', '\t', '\n', '{', '('])
+                .next()
+                .filter(|word| !word.is_empty())
+        };
+        let needle = match placeholder {
+            Some(name) => format!(
+                "{{{}}}",
+                shorthand::short(name).unwrap_or_else(|| name.to_owned())
+            ),
+            None => word().or_else(|| rest.get(..1))?.to_owned(),
+        };
+        let long = placeholder.map_or_else(|| needle.clone(), |name| format!("{{{name}}}"));
+        let count = before.matches(&long).count();
+        self.sources.find_behind(&needle, count, span)
     }
 
     /// Hides a token in every finding.

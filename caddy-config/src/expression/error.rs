@@ -29,6 +29,12 @@ pub enum EvaluationError {
 // === impl ExpressionError ===
 
 impl ExpressionError {
+    /// What is wrong, without the place.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// A way out, if there is one worth telling.
     #[must_use]
     pub fn way_out(&self) -> Option<&str> {

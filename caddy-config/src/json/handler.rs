@@ -7,7 +7,10 @@ mod encode;
 mod rewrite;
 mod vars;
 
-pub(super) use self::answer::status;
+pub(super) use self::{
+    answer::{status, status_or_placeholder},
+    rewrite::rewrite,
+};
 use super::{
     decode::{Cx, Object},
     headers::headers,
@@ -60,7 +63,7 @@ pub(super) fn handler<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Handler
         "metrics" => Handler::Metrics(answer::metrics(&mut object, cx)),
         "request_body" => Handler::RequestBody(rewrite::request_body(&mut object, cx)),
         "reverse_proxy" => Handler::ReverseProxy(Box::new(reverse_proxy(&mut object, cx))),
-        "rewrite" => Handler::Rewrite(rewrite::rewrite(&mut object, cx)),
+        "rewrite" => Handler::Rewrite(rewrite(&mut object, cx)),
         "static_response" => Handler::StaticResponse(answer::static_response(&mut object, cx)),
         "subroute" => Handler::Subroute(Subroute {
             routes: object.list("routes", cx, route),

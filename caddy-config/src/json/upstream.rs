@@ -2,13 +2,16 @@
 
 use super::{
     decode::{Cx, Object},
+    handler::{rewrite, status_or_placeholder},
+    headers::{headers, response_matcher},
     reader::{Node, Value},
-    scalar::{count, dial, duration, resolver},
+    route::route,
+    scalar::{count, dial, duration, ip_range, resolver},
 };
 use crate::{
     model::{
         DynamicUpstreams, FlushInterval, HttpTransport, HttpVersion, KeepAlive, LoadBalancing, Resolver,
-        ReverseProxy, SelectionPolicy, Transport, Upstream,
+        ResponseHandler, ReverseProxy, SelectionPolicy, Transport, Upstream,
     },
     suggest::did_you_mean,
 };
@@ -19,6 +22,12 @@ pub(super) fn reverse_proxy<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) ->
         load_balancing: object.get("load_balancing", cx, load_balancing),
         flush_interval: object.get("flush_interval", cx, flush_interval),
         dynamic_upstreams: object.get("dynamic_upstreams", cx, dynamic_upstreams),
+        trusted_proxies: object.list("trusted_proxies", cx, ip_range),
+        headers: object.get("headers", cx, |node, cx| whole(node, cx, headers)),
+        rewrite: object.get("rewrite", cx, |node, cx| whole(node, cx, rewrite)),
+        handle_response: object.list("handle_response", cx, |node, cx| {
+            whole(node, cx, response_handler)
+        }),
         ..ReverseProxy::default()
     };
     // The documents of Doors name the source here, where Caddy has the fixed list.
@@ -38,6 +47,26 @@ pub(super) fn reverse_proxy<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) ->
         proxy.upstreams = object.list("upstreams", cx, upstream);
     }
     proxy
+}
+
+/// An object of its own, all of whose fields `decode` asks for.
+fn whole<'n, T>(
+    node: &'n Node,
+    cx: &mut Cx<'n, '_>,
+    decode: impl FnOnce(&mut Object<'n>, &mut Cx<'n, '_>) -> T,
+) -> Option<T> {
+    let mut object = Object::open(node, cx)?;
+    let value = decode(&mut object, cx);
+    object.finish(cx);
+    Some(value)
+}
+
+fn response_handler<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) -> ResponseHandler {
+    ResponseHandler {
+        matcher: object.get("match", cx, response_matcher),
+        status_code: object.get("status_code", cx, status_or_placeholder),
+        routes: object.list("routes", cx, route),
+    }
 }
 
 fn upstream<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Upstream> {

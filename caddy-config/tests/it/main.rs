@@ -5,6 +5,8 @@ mod adapt;
 #[cfg(test)]
 mod caddyfile;
 #[cfg(test)]
+mod directives;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod json;
@@ -14,6 +16,8 @@ mod language;
 mod listening;
 #[cfg(test)]
 mod logging;
+#[cfg(test)]
+mod matchers;
 #[cfg(test)]
 mod options;
 #[cfg(test)]

@@ -13,14 +13,15 @@ const SUBDIRECTIVES: [&str; 5] = ["br", "gzip", "match", "minimum_length", "zstd
 
 pub(super) fn read(args: Args<'_>, cx: &mut Cx<'_>) -> Option<Handler> {
     let mut encode = Encode::default();
+    // Those in the block are preferred, as in Caddy.
+    for line in args.block() {
+        subdirective(line, &mut encode, cx);
+    }
     for arg in args.rest() {
         match Encoding::named(&arg.text) {
             Some(encoding) => format(arg, encoding, None, &mut encode, cx),
             None => cx.unknown(arg, "format", &["br", "gzip", "zstd"]),
         }
-    }
-    for line in args.block() {
-        subdirective(line, &mut encode, cx);
     }
     if encode.prefer.is_empty() {
         encode.encodings = Encodings {
@@ -67,7 +68,7 @@ fn subdirective(line: &Line, encode: &mut Encode, cx: &mut Cx<'_>) {
     }
 }
 
-/// Puts a format on offer. Those that are written first are preferred.
+/// Puts a format on offer, to be preferred to those after it.
 fn format(name: &Token, encoding: Encoding, level: Option<&Token>, encode: &mut Encode, cx: &mut Cx<'_>) {
     if encode.prefer.contains(&encoding) {
         let help = "give it once: on the line of `encode`, or with its level in the block".to_owned();
@@ -81,7 +82,9 @@ fn format(name: &Token, encoding: Encoding, level: Option<&Token>, encode: &mut 
             offers.br = Some(Brotli { level });
         }
         Encoding::Gzip => {
-            let level = level.and_then(|level| number(level, 1..=9, cx));
+            let level = level
+                .and_then(|level| number(level, 0..=9, cx))
+                .filter(|level| *level != 0);
             offers.gzip = Some(Gzip { level });
         }
         Encoding::Zstd => {

@@ -49,6 +49,7 @@ pub(super) fn read(args: Args<'_>, cx: &mut Cx<'_>) -> Vec<Handler> {
             }
         }
     }
+    warn_of_cancelled(&both.plain.ops, args.name(), cx);
     let used = [both.plain, both.defaults]
         .into_iter()
         .filter(|ops| *ops != ResponseOps::default());
@@ -116,6 +117,37 @@ pub(super) fn operation(ops: &mut HeaderOps, field: &Token, values: &[Token], cx
             let value = value_of(values, 1, cx);
             ops.set.insert(check::canonical_field(name), vec![value]);
         }
+    }
+}
+
+/// A deletion runs after what is added and set in the same directive, whatever the order they are written in.
+fn warn_of_cancelled(ops: &HeaderOps, name: &Token, cx: &mut Cx<'_>) {
+    let lower: Vec<String> = ops.delete.iter().map(|name| name.to_ascii_lowercase()).collect();
+    let deleted = |field: &str| lower.iter().any(|pattern| matches(pattern, field));
+    let mut fields: Vec<&String> = ops.add.keys().chain(ops.set.keys()).collect();
+    fields.dedup();
+    for field in fields
+        .into_iter()
+        .filter(|field| deleted(&field.to_ascii_lowercase()))
+    {
+        let help =
+            "the order is fixed: add, set, delete; to set a field anew, leave the deletion out".to_owned();
+        cx.warn(
+            name.span,
+            format!("`{field}` is set here, and deleted again"),
+            help,
+        );
+    }
+}
+
+/// Whether a deletion is for a field; both in lower case. `*` alone comes first of all, so it cancels nothing.
+fn matches(pattern: &str, field: &str) -> bool {
+    match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
+        (Some(""), _) => false,
+        (Some(inside), Some(_)) => field.contains(inside.trim_end_matches('*')),
+        (Some(end), None) => field.ends_with(end),
+        (None, Some(start)) => field.starts_with(start),
+        (None, None) => field == pattern,
     }
 }
 

@@ -9,6 +9,7 @@ use crate::{
     check,
     model::{Handler, Map, Mapping, Value},
     source::Span,
+    template::{Part, Placeholder, Template},
 };
 
 pub(super) fn read(mut args: Args<'_>, cx: &mut Cx<'_>) -> Option<Handler> {
@@ -71,6 +72,9 @@ fn mapping(line: &Line, count: usize, seen: &mut BTreeMap<String, Span>, cx: &mu
     }
     for arg in fitting(&line.args, count, cx) {
         cx.check_value(arg, check::template(&arg.text));
+        if !mapping.input_regexp.is_empty() {
+            warn_of_placeholder(arg, cx);
+        }
         let value = match arg.text.as_str() {
             "-" => Value::Null,
             _ => scalar(arg, cx).unwrap_or(Value::Null),
@@ -81,11 +85,27 @@ fn mapping(line: &Line, count: usize, seen: &mut BTreeMap<String, Span>, cx: &mu
     mapping
 }
 
+/// What an expression's groups put into a value could be a placeholder of the client's, so none is replaced there.
+fn warn_of_placeholder(arg: &Token, cx: &mut Cx<'_>) {
+    let Ok(template) = arg.text.parse::<Template>() else {
+        return;
+    };
+    let own = |part: &Part| matches!(part, Part::Placeholder(placeholder) if !matches!(placeholder, Placeholder::Variable(_)));
+    if template.parts().iter().any(own) {
+        let help = "only groups such as `${1}` are; for placeholders, compare with a text".to_owned();
+        cx.warn(
+            arg.span,
+            "no placeholder is replaced in the value of an expression",
+            help,
+        );
+    }
+}
+
 /// As many values as there are destinations; more are reported.
 fn fitting<'a>(args: &'a [Token], count: usize, cx: &mut Cx<'_>) -> &'a [Token] {
     let (fitting, surplus) = args.split_at_checked(count).unwrap_or((args, &[]));
     if let Some(first) = surplus.first() {
-        let message = format!("more values than the {count} of the destinations");
+        let message = format!("more values than destinations, which are {count}");
         cx.error(first.span, message, None);
     }
     fitting

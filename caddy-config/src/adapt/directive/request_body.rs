@@ -24,10 +24,11 @@ pub(super) fn read(args: Args<'_>, cx: &mut Cx<'_>) -> Option<Handler> {
                     .filter(|size| *size != 0);
             }
             "set" => {
-                body.set = cx.one(line, "a text").map(|arg| {
+                let set = cx.one(line, "a text").map(|arg| {
                     cx.check_value(arg, check::template(&arg.text));
                     arg.text.clone()
                 });
+                body.set = set.filter(|set| !set.is_empty());
             }
             _ => cx.unknown(&line.name, "subdirective", &["max_size", "set"]),
         }

@@ -155,9 +155,11 @@ impl<'n> Conditions<'n> {
                 (words.join(" "), None)
             }
         };
-        let span = args.first().map_or(place, |first| first.span);
         if let Err(error) = Program::parse(&expr, name.as_deref()) {
-            cx.error(span, error.to_string(), error.way_out().map(str::to_owned));
+            let start = args.first().map_or(place, |first| first.span);
+            let end = args.last().map_or(place, |last| last.span).end;
+            let span = Span::new(start.start, end).by(start.import);
+            cx.expression_error(&expr, span, &error);
         }
         self.set.expression = Some(Expression { expr, name });
     }

@@ -44,7 +44,8 @@ pub struct Map {
     /// Tried in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mappings: Vec<Mapping>,
-    /// Values for the destinations that no mapping gave one; as many as there are destinations, or none.
+    /// Values for the destinations that no mapping gave one; as many as there are destinations, or none. Placeholders
+    /// are replaced.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub defaults: Vec<String>,
 }
@@ -58,8 +59,9 @@ pub struct Mapping {
     /// The source matches this regular expression.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub input_regexp: String,
-    /// A value for each destination; [`Value::Null`] leaves it to later mappings and the default. `${1}` in a text
-    /// is a group of the expression.
+    /// A value for each destination; [`Value::Null`] leaves it to later mappings and the default. With `input`,
+    /// placeholders in texts are replaced, and the values are texts in the end; with `input_regexp`, only groups of
+    /// the expression are, such as `${1}`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<Value>,
 }
