@@ -1,5 +1,11 @@
 //! x
-#![allow(clippy::all, clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "local")]
+#![allow(
+    clippy::all,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "local"
+)]
 fn main() {
     for path in std::env::args().skip(1) {
         let text = std::fs::read_to_string(&path).unwrap();

@@ -1,6 +1,8 @@
 //! What the model prints, it reads again as the same.
 
+mod handlers;
 mod logging;
+mod matcher;
 mod server;
 
 use std::{collections::BTreeMap, net::IpAddr, time::Duration};
@@ -8,15 +10,16 @@ use std::{collections::BTreeMap, net::IpAddr, time::Duration};
 use caddy_config::{
     Apps, Automation, AutomationPolicy, CertificateFile, CertificateSelection, Certificates, Config,
     DoorsHandler, DoorsUpstream, DynamicUpstreams, ErrorRoutes, FlushInterval, Handler, HeaderOps, Headers,
-    HostPort, HttpTransport, HttpVersion, Invoke, IpRange, Issuer, KeepAlive, LoadBalancing, MatcherSet,
-    Replacement, Resolver, ResponseMatcher, ResponseOps, ReverseProxy, Route, SelectionPolicy,
-    StaticResponse, Status, Subroute, TlsApp, TlsConnectionPolicy, TlsMatcher, Transport, Upstream,
-    from_json,
+    HostPort, HttpTransport, HttpVersion, Invoke, IpRange, Issuer, KeepAlive, LoadBalancing, Replacement,
+    Resolver, ResponseHandler, ResponseMatcher, ResponseOps, ReverseProxy, Route, SelectionPolicy,
+    StaticResponse, Subroute, TlsApp, TlsConnectionPolicy, TlsMatcher, Transport, Upstream, from_json,
 };
 use proptest::{collection::vec, option, prelude::*};
 
 use self::{
+    handlers::{handler, rewrite, status},
     logging::logging,
+    matcher::{matcher_set, template},
     server::{admin, http, pki, storage},
 };
 
@@ -148,7 +151,13 @@ fn policy() -> impl Strategy<Value = TlsConnectionPolicy> {
 }
 
 fn route() -> impl Strategy<Value = Route> {
-    let leaf = prop_oneof![static_response(), headers(), proxy(), doors_handler()];
+    let leaf = prop_oneof![
+        1 => static_response(),
+        1 => headers().prop_map(Handler::Headers),
+        1 => proxy(),
+        1 => doors_handler(),
+        3 => handler(),
+    ];
     let handler = leaf.prop_recursive(3, 12, 3, |inner| {
         let errors = option::of(error_routes(route_of(inner.clone())));
         (vec(route_of(inner), 0..3), errors)
@@ -174,17 +183,9 @@ fn named_routes() -> impl Strategy<Value = BTreeMap<String, Route>> {
 }
 
 fn route_of(handler: impl Strategy<Value = Handler>) -> impl Strategy<Value = Route> {
-    let hosts = prop::collection::btree_set("[a-z]{1,8}", 0..3).prop_map(|hosts| hosts.into_iter().collect());
-    let names = || option::of(vec(name(), 0..3));
-    let set = (option::of(hosts), names(), names()).prop_map(|(host, method, path)| MatcherSet {
-        host,
-        method,
-        path,
-        ..MatcherSet::default()
-    });
     (
         option::of(name()),
-        vec(set, 0..3),
+        vec(matcher_set().boxed(), 0..3),
         vec(handler, 0..3),
         any::<bool>(),
     )
@@ -198,15 +199,15 @@ fn route_of(handler: impl Strategy<Value = Handler>) -> impl Strategy<Value = Ro
 
 fn static_response() -> impl Strategy<Value = Handler> {
     (
-        option::of(200_u16..=999),
+        option::of(status()),
         fields(),
-        text(),
+        prop_oneof![text(), template()],
         any::<bool>(),
         any::<bool>(),
     )
         .prop_map(|(status_code, headers, body, close, abort)| {
             Handler::StaticResponse(StaticResponse {
-                status_code: status_code.map(Status::Code),
+                status_code,
                 headers,
                 body,
                 close,
@@ -241,18 +242,23 @@ fn header_ops() -> impl Strategy<Value = HeaderOps> {
     })
 }
 
-fn headers() -> impl Strategy<Value = Handler> {
+fn response_matcher() -> impl Strategy<Value = ResponseMatcher> {
     let wanted = prop::collection::btree_map(name(), option::of(vec(value(), 0..2)), 0..2);
-    let require = (vec(1_u16..=599, 0..3), wanted)
-        .prop_map(|(status_code, headers)| ResponseMatcher { status_code, headers });
+    (vec(1_u16..=599, 0..3), wanted)
+        .prop_map(|(status_code, headers)| ResponseMatcher { status_code, headers })
+}
+
+fn headers() -> impl Strategy<Value = Headers> {
     let response =
-        (header_ops(), option::of(require), any::<bool>()).prop_map(|(ops, require, deferred)| ResponseOps {
-            ops,
-            require,
-            deferred,
+        (header_ops(), option::of(response_matcher()), any::<bool>()).prop_map(|(ops, require, deferred)| {
+            ResponseOps {
+                ops,
+                require,
+                deferred,
+            }
         });
     (option::of(header_ops()), option::of(response))
-        .prop_map(|(request, response)| Handler::Headers(Headers { request, response }))
+        .prop_map(|(request, response)| Headers { request, response })
 }
 
 fn proxy() -> impl Strategy<Value = Handler> {
@@ -264,18 +270,43 @@ fn proxy() -> impl Strategy<Value = Handler> {
         .prop_map(|policy| policy.map(|selection_policy| LoadBalancing { selection_policy }));
     let upstreams = vec(dial().prop_map(|dial| Upstream { dial }), 0..3);
     let dynamic = option::of(Just(DynamicUpstreams::Doors {}));
-    (option::of(transport()), balancing, upstreams, dynamic, flush).prop_map(
-        |(transport, load_balancing, upstreams, dynamic_upstreams, flush_interval)| {
-            Handler::ReverseProxy(Box::new(ReverseProxy {
-                transport,
-                load_balancing,
-                upstreams,
-                dynamic_upstreams,
-                flush_interval,
-                ..ReverseProxy::default()
-            }))
-        },
+    let response_handler =
+        (option::of(response_matcher()), option::of(status())).prop_map(|(matcher, status_code)| {
+            ResponseHandler {
+                matcher,
+                status_code,
+                routes: Vec::new(),
+            }
+        });
+    let changes = (
+        vec(range(), 0..2),
+        option::of(headers()).boxed(),
+        option::of(rewrite()).boxed(),
+        vec(response_handler, 0..2),
+    );
+    (
+        option::of(transport()),
+        balancing,
+        upstreams,
+        dynamic,
+        flush,
+        changes,
     )
+        .prop_map(
+            |(transport, load_balancing, upstreams, dynamic_upstreams, flush_interval, changes)| {
+                Handler::ReverseProxy(Box::new(ReverseProxy {
+                    transport,
+                    load_balancing,
+                    upstreams,
+                    dynamic_upstreams,
+                    flush_interval,
+                    trusted_proxies: changes.0,
+                    headers: changes.1,
+                    rewrite: changes.2,
+                    handle_response: changes.3,
+                }))
+            },
+        )
 }
 
 fn transport() -> impl Strategy<Value = Transport> {
