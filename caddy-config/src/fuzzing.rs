@@ -1,6 +1,10 @@
 //! The bodies of the fuzz targets, here so that an ordinary test can replay their corpora.
 
-use crate::{Config, from_caddyfile, from_json, text_from_bytes};
+use crate::{
+    Config,
+    expression::{Facts, Operand, Program},
+    from_caddyfile, from_json, regexp, text_from_bytes,
+};
 
 /// Adapts any bytes as a Caddyfile. What it adapts to is read back as itself.
 ///
@@ -30,6 +34,38 @@ pub fn json(data: &[u8]) {
     match from_json("fuzz", text) {
         Ok(config) => read_back(&config),
         Err(findings) => assert!(!findings.to_string().is_empty()),
+    }
+}
+
+/// Reads any bytes as an expression and as a regular expression, and evaluates what it is with values of all types.
+pub fn expression(data: &[u8]) {
+    let Ok(text) = text_from_bytes("fuzz", data) else {
+        return;
+    };
+    match Program::parse(text, Some("fuzz")) {
+        Ok(program) => drop(program.evaluate(&OfAllTypes)),
+        Err(error) => assert!(error.offset() <= text.len(), "{error}"),
+    }
+    drop(regexp::compile(text).map(|regex| regex.is_match("/a/b c")));
+}
+
+/// Facts whose values are of another type for each number.
+struct OfAllTypes;
+
+impl Facts for OfAllTypes {
+    fn value(&self, placeholder: usize) -> Operand<'_> {
+        match placeholder % 6 {
+            0 => "text".into(),
+            1 => Operand::Int(i64::MAX),
+            2 => Operand::Double(-0.5),
+            3 => Operand::Bool(true),
+            4 => Operand::List(vec!["a".into(), Operand::Null]),
+            _ => Operand::Null,
+        }
+    }
+
+    fn matches(&self, matcher: usize) -> bool {
+        matcher.is_multiple_of(2)
     }
 }
 
@@ -72,6 +108,9 @@ mod tests {
     fn the_corpora_pass() {
         corpus("caddyfile").iter().for_each(|data| super::caddyfile(data));
         corpus("caddy_json").iter().for_each(|data| super::json(data));
+        corpus("expression")
+            .iter()
+            .for_each(|data| super::expression(data));
         for data in files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/adapt")) {
             super::caddyfile(&data);
             super::json(&data);
@@ -97,6 +136,62 @@ mod tests {
             super::caddyfile(&data);
             super::json(&data);
         }
+    }
+
+    proptest! {
+        #[test]
+        fn expressions_out_of_pieces_pass(pieces in prop::collection::vec(word(), 0..40)) {
+            super::expression(pieces.join(" ").as_bytes());
+            super::expression(pieces.concat().as_bytes());
+        }
+    }
+
+    fn word() -> impl Strategy<Value = &'static str> {
+        prop::sample::select(vec![
+            "true",
+            "null",
+            "1",
+            "-1.5",
+            "'a'",
+            "\"b\"",
+            "r'\\d'",
+            "[",
+            "]",
+            "(",
+            ")",
+            "{",
+            "}",
+            ":",
+            ",",
+            ".",
+            "?",
+            "!",
+            "+",
+            "-",
+            "==",
+            "!=",
+            "<",
+            ">=",
+            "&&",
+            "||",
+            "in",
+            "size",
+            "matches",
+            "startsWith",
+            "int(",
+            "string(",
+            "path('/a')",
+            "header({'A':'b'})",
+            "{http.request.host}",
+            "{http.request.port}",
+            "{own}",
+            "\\",
+            "0x",
+            "9e9",
+            "\u{e9}",
+            "//",
+            "\n",
+        ])
     }
 
     fn piece() -> impl Strategy<Value = &'static str> {
