@@ -12,6 +12,7 @@ mod endpoint;
 mod guard;
 mod keeper;
 mod reply;
+mod report;
 mod routes;
 
 use std::path::PathBuf;
@@ -29,7 +30,7 @@ pub use self::keeper::Source;
 use self::document::{Document, Edit, Pointer};
 use self::keeper::{Change, Engine, Keeper, Origin, Refused, Settings, Target};
 use crate::BuildErrors;
-use crate::control::{Applied, Control};
+use crate::control::{Applied, Authority, Control, PodState, UpstreamState};
 use crate::tasks::Drained;
 
 /// How long requests under way may take once the API ends.
@@ -164,6 +165,18 @@ impl Admin {
 impl Engine for Control {
     fn load(&self, config: Config) -> BoxFuture<'_, Result<Applied, BuildErrors>> {
         Self::load(self, config).boxed()
+    }
+
+    fn upstreams(&self) -> Vec<UpstreamState> {
+        Self::upstreams(self)
+    }
+
+    fn pods(&self) -> Vec<PodState> {
+        Self::pods(self)
+    }
+
+    fn authority(&self) -> Option<Authority> {
+        Self::authority(self)
     }
 }
 

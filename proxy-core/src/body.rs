@@ -14,9 +14,11 @@ use http1_codec::client::{Outgoing, Streaming};
 use http1_codec::server::RequestBody;
 use hyper::body::Incoming;
 
+use crate::forward::pods::Visit;
 use crate::http::trailers::Way;
 use crate::upstream::channel::GiveBack;
 use crate::upstream::connect::Io;
+use crate::upstream::load::InFlight;
 
 /// Any error of a foreign body.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
@@ -30,6 +32,17 @@ pub struct Body {
     kind: Kind,
     way: Way,
     on_end: Option<Box<dyn OnEnd>>,
+    held: Option<Held>,
+}
+
+/// What is counted for as long as an answer's body has not ended.
+#[derive(Debug)]
+#[expect(dead_code, reason = "what is held ends when it is dropped")]
+pub(crate) enum Held {
+    /// A request to an upstream.
+    Upstream(InFlight),
+    /// A request to a pod.
+    Pod(Visit),
 }
 
 enum Kind {
@@ -103,6 +116,16 @@ impl Body {
         self
     }
 
+    /// Counts the answer until the body has ended, failed or was dropped.
+    pub(crate) fn hold(&mut self, held: Held) {
+        self.held = Some(held);
+    }
+
+    /// What the body was to hold, for what follows it.
+    pub(crate) fn release(&mut self) -> Option<Held> {
+        self.held.take()
+    }
+
     /// The body of a request that goes to an upstream.
     pub(crate) fn upwards(mut self) -> Self {
         self.way = Way::Up;
@@ -146,6 +169,7 @@ impl Body {
     }
 
     fn finish(&mut self, complete: bool) {
+        self.held = None;
         if let Some(on_end) = self.on_end.take() {
             on_end.end(complete);
         }
@@ -174,6 +198,7 @@ impl From<Kind> for Body {
             kind,
             way: Way::Down,
             on_end: None,
+            held: None,
         }
     }
 }

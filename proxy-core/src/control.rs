@@ -4,6 +4,7 @@
 //! `change`, which is pure.
 
 mod change;
+mod facts;
 mod listeners;
 mod reconciler;
 
@@ -15,6 +16,7 @@ use caddy_config::Config;
 
 use crate::config::BuildErrors;
 
+pub use facts::{Authority, PodState, UpstreamState};
 pub(crate) use reconciler::Reconciler;
 
 /// Replaces the configuration of a running proxy, and tells what it is. Cheap to clone.
@@ -82,6 +84,21 @@ impl Control {
     /// The TCP addresses that are listened on now, with the ports that the system chose for port 0.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.0.tcp_addresses()
+    }
+
+    /// Every upstream that the configuration names, and what it has to do, in the order of their addresses.
+    pub fn upstreams(&self) -> Vec<UpstreamState> {
+        self.0.upstreams()
+    }
+
+    /// The pods that requests with a token reached within the last hour, or still use, in the order of their addresses.
+    pub fn pods(&self) -> Vec<PodState> {
+        self.0.pods()
+    }
+
+    /// The internal certificate authority. It is looked for, never made.
+    pub fn authority(&self) -> Option<Authority> {
+        self.0.authority()
     }
 
     /// Stops the proxy as the token of [`Proxy::run`](crate::Proxy::run) does.

@@ -6,6 +6,7 @@ pub(crate) mod interim;
 pub(crate) mod log_writer;
 pub(crate) mod outgoing;
 pub(crate) mod pipeline;
+pub(crate) mod pods;
 pub(crate) mod upload;
 pub(crate) mod view;
 pub(crate) mod worker;

@@ -38,7 +38,7 @@ pub use admin::{Admin, AdminError, AdminOptions, LoadError, Source};
 pub use auth::{HashError, HashPasswordError, PasswordAlgorithm, hash_password};
 pub use body::{Body, BoxError};
 pub use config::{BuildError, BuildErrors};
-pub use control::{Applied, Commit, Control, Part};
+pub use control::{Applied, Authority, Commit, Control, Part, PodState, UpstreamState};
 pub use forward::pipeline::{Aborted, Handler};
 pub use http::connection::Connection;
 pub use log::{Compression, Destination, DirMode, FileSettings, LogFiles, LogWriter, Rolling};

@@ -16,6 +16,7 @@ use crate::http::server::{self, HttpSettings};
 use crate::http::sweep::ConnLimits;
 use crate::snapshot::Snapshot;
 use crate::upstream::connect::{Connector, Io};
+use crate::upstream::load::Slots;
 use crate::upstream::resolve::{ResolveSettings, ResolverSet};
 
 /// Where a client seems to be.
@@ -71,6 +72,7 @@ pub(crate) fn view(caddyfile: &str) -> Arc<Snapshot<View>> {
         resolvers: Arc::new(ResolverSet::new(ResolveSettings::default())),
         certificates: Arc::new(compile::certificates(None).expect("there is no data directory")),
         passwords: Arc::default(),
+        slots: Slots::default(),
         bare_line_feeds: false,
     };
     let compiled = compile::compile(&config, &surroundings);

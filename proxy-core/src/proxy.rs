@@ -21,6 +21,7 @@ use crate::snapshot::Snapshot;
 use crate::stats::Stats;
 use crate::thread::{self, Thread};
 use crate::tls::Certificates;
+use crate::upstream::load::Slots;
 use crate::upstream::resolve::{ResolveSettings, ResolverSet};
 
 /// What a proxy is built with, besides its configuration.
@@ -96,18 +97,25 @@ impl Proxy {
     /// Everything that is wrong, all at once; then nothing stays bound.
     pub fn build(config: &Config, options: &Options) -> Result<Self, BuildErrors> {
         let shared = Arc::new(Snapshot::new(View::default()));
-        let new_worker = || Arc::new(Worker::new(Arc::clone(&shared)));
-        let workers = if options.listen { options.workers.max(1) } else { 0 };
-        let (threads, channels) = (0..workers).map(|_| Thread::new(new_worker())).unzip();
         let surroundings = surroundings(options)?;
+        let mut workers = Vec::new();
+        let mut new_worker = || {
+            let worker = Arc::new(Worker::new(Arc::clone(&shared)));
+            surroundings.slots.add_worker(Arc::clone(&worker.tally));
+            workers.push(Arc::clone(&worker));
+            worker
+        };
+        let count = if options.listen { options.workers.max(1) } else { 0 };
+        let (threads, channels) = (0..count).map(|_| Thread::new(new_worker())).unzip();
+        let embedded = new_worker();
         let (resolvers, certificates) = (
             Arc::clone(&surroundings.resolvers),
             Arc::clone(&surroundings.certificates),
         );
-        let reconciler = Reconciler::new(surroundings, Arc::clone(&shared), channels);
+        let reconciler = Reconciler::new(surroundings, Arc::clone(&shared), workers, channels);
         let applied = reconciler.begin(config)?;
         Ok(Self {
-            embedded: new_worker(),
+            embedded,
             reconciler: Arc::new(reconciler),
             shared,
             threads,
@@ -241,6 +249,7 @@ fn surroundings(options: &Options) -> Result<Surroundings, BuildErrors> {
         resolvers: Arc::new(ResolverSet::new(settings)),
         certificates: Arc::new(compile::certificates(options.data_dir.clone())?),
         passwords: Arc::default(),
+        slots: Slots::default(),
         bare_line_feeds: options.bare_line_feeds,
     })
 }

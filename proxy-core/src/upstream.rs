@@ -4,5 +4,6 @@ pub(crate) mod channel;
 pub(crate) mod cluster;
 pub(crate) mod connect;
 pub(crate) mod http2;
+pub(crate) mod load;
 pub(crate) mod pool;
 pub(crate) mod resolve;

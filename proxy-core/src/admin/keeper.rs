@@ -19,7 +19,7 @@ use super::body::Room;
 use super::document::{Document, Edit, EditError, MatchError, Pointer};
 use super::endpoint::{AdminError, Endpoint, Serving};
 use crate::BuildErrors;
-use crate::control::Applied;
+use crate::control::{Applied, Authority, PodState, UpstreamState};
 use crate::snapshot::Snapshot;
 use crate::tasks::Tasks;
 
@@ -27,6 +27,15 @@ use crate::tasks::Tasks;
 pub(super) trait Engine: Send + Sync + std::fmt::Debug {
     /// Replaces the configuration, or changes nothing.
     fn load(&self, config: Config) -> BoxFuture<'_, Result<Applied, BuildErrors>>;
+
+    /// What each upstream has to do.
+    fn upstreams(&self) -> Vec<UpstreamState>;
+
+    /// The pods that tokens reached.
+    fn pods(&self) -> Vec<PodState>;
+
+    /// The internal certificate authority, if there is one.
+    fn authority(&self) -> Option<Authority>;
 }
 
 /// The file that a configuration came from, as the one who read it named it, and what it is written in.
@@ -200,6 +209,11 @@ impl Keeper {
 
     pub(super) fn surroundings(&self) -> &dyn Surroundings {
         &*self.settings.surroundings
+    }
+
+    /// The proxy.
+    pub(super) fn engine(&self) -> &dyn Engine {
+        &*self.engine
     }
 
     pub(super) fn tasks(&self) -> &Tasks {

@@ -20,6 +20,8 @@ use super::document::{Edit, Pointer};
 use super::guard::Guard;
 use super::keeper::{Change, Keeper, Origin, Refused, Source, Target};
 use super::reply::Reply;
+use super::report;
+use crate::clock;
 
 const SOURCE_FILE: HeaderName = HeaderName::from_static("caddy-config-source-file");
 const SOURCE_ADAPTER: HeaderName = HeaderName::from_static("caddy-config-source-adapter");
@@ -95,6 +97,21 @@ async fn route(keeper: &Arc<Keeper>, head: &Parts, body: Incoming) -> Reply {
                 Reply::done()
             }
             _ => not_allowed(),
+        },
+        Path::Upstreams => match head.method {
+            Method::GET => report::upstreams(&keeper.engine().upstreams()),
+            _ => not_allowed(),
+        },
+        Path::Pods => match head.method {
+            Method::GET => report::pods(&keeper.engine().pods(), clock::wall()),
+            _ => not_allowed(),
+        },
+        Path::Pki(path) => match head.method {
+            Method::GET => report::pki(&path, || keeper.engine().authority()),
+            ref other => {
+                let error = format!("method not allowed: {other}");
+                Reply::error(StatusCode::METHOD_NOT_ALLOWED, &error)
+            }
         },
         Path::Unknown => Reply::not_found(),
     }

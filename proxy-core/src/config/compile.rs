@@ -19,6 +19,7 @@ use crate::http::sweep::ConnLimits;
 use crate::routing::routes::Routes;
 use crate::routing::template::Template;
 use crate::tls::{Certificates, TlsSite};
+use crate::upstream::load::Slots;
 use crate::upstream::resolve::ResolverSet;
 
 /// Caddy's ports for sites that name none.
@@ -50,6 +51,8 @@ pub(crate) struct Surroundings {
     pub(crate) certificates: Arc<Certificates>,
     /// Compares the passwords of `basic_auth`.
     pub(crate) passwords: Arc<Verifier>,
+    /// Where the requests of each upstream are counted.
+    pub(crate) slots: Slots,
     /// Whether a line of a request's head may end with a line feed alone.
     pub(crate) bare_line_feeds: bool,
 }

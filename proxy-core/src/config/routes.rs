@@ -98,8 +98,9 @@ pub(super) fn watch(
     scope: &DoorsInScope,
     servers: &[std::net::SocketAddr],
 ) -> Vec<(usize, Vec<Upstream>)> {
+    let slots = &compiler.surroundings.slots;
     let upstream =
-        |(host, port): &(String, u16)| Upstream::new(compiler.resolvers.watch(host, servers), *port);
+        |(host, port): &(String, u16)| Upstream::new(compiler.resolvers.watch(host, servers), *port, slots);
     scope
         .iter()
         .map(|(id, hosts)| (*id, hosts.iter().map(upstream).collect()))

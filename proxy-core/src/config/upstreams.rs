@@ -70,6 +70,7 @@ fn source(
                 Upstream::new(
                     compiler.resolvers.watch(upstream.dial.host(), servers),
                     upstream.dial.port(),
+                    &compiler.surroundings.slots,
                 )
             };
             Some(Source::Fixed(proxy.upstreams.iter().map(upstream).collect()))

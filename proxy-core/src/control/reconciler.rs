@@ -16,6 +16,7 @@ use super::{Applied, Commit, Part};
 use crate::config::compile::{self, Compiled, Surroundings};
 use crate::config::{BuildError, BuildErrors};
 use crate::forward::view::View;
+use crate::forward::worker::Worker;
 use crate::listener::{Address, Listener};
 use crate::snapshot::Snapshot;
 use crate::thread::Command;
@@ -26,8 +27,9 @@ const BURIAL_CHECK: Duration = Duration::from_secs(1);
 /// Compiles configurations and makes them run.
 #[derive(Debug)]
 pub(crate) struct Reconciler {
-    surroundings: Surroundings,
-    views: Arc<Snapshot<View>>,
+    pub(super) surroundings: Surroundings,
+    pub(super) views: Arc<Snapshot<View>>,
+    pub(super) workers: Vec<Arc<Worker>>,
     running: Snapshot<Running>,
     state: Arc<Mutex<State>>,
     /// Views that were replaced. Requests may still use them, but none drops the last reference: that takes a while if
@@ -70,11 +72,13 @@ impl Reconciler {
     pub(crate) fn new(
         surroundings: Surroundings,
         views: Arc<Snapshot<View>>,
+        workers: Vec<Arc<Worker>>,
         threads: Vec<UnboundedSender<Command>>,
     ) -> Self {
         Self {
             surroundings,
             views,
+            workers,
             running: Snapshot::new(Running::default()),
             state: Arc::new(Mutex::new(State {
                 revision: 0,

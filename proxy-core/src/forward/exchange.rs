@@ -7,7 +7,7 @@ use http::{Request, Response, StatusCode};
 
 use super::interim::Interim;
 use super::worker::Worker;
-use crate::body::Body;
+use crate::body::{Body, Held};
 use crate::error::{Failure, Reason};
 use crate::http::forwarded::Added;
 use crate::upstream::channel::{Channel, Fate, SendFailure};
@@ -19,9 +19,10 @@ const MAX_STALE: usize = 4;
 /// Where a request may go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target<'v> {
-    /// To this pod and nowhere else. A refused connection is answered with `dead_status`.
+    /// To this pod of `server` and nowhere else. A refused connection is answered with `dead_status`.
     Pod {
         address: SocketAddr,
+        server: &'v Upstream,
         dead_status: StatusCode,
     },
     /// To the upstream `first`, then to `others` more of the list, in order and round its end.
@@ -82,8 +83,19 @@ pub(crate) async fn exchange(
     beside: &Beside<'_>,
 ) -> Result<Answered, Failed> {
     match target {
-        Target::Pod { address, dead_status } => {
-            to_pod(worker, cluster, address, dead_status, request, beside).await
+        Target::Pod {
+            address,
+            server,
+            dead_status,
+        } => {
+            let visit = worker.pods.visit(address, server.slot(), worker.seconds());
+            let (mut response, address) =
+                to_pod(worker, cluster, address, dead_status, request, beside).await?;
+            if let Some(mut visit) = visit {
+                visit.answered();
+                response.body_mut().hold(Held::Pod(visit));
+            }
+            Ok((response, address))
         }
         Target::Upstreams { list, first, others } => {
             let turns = list
@@ -163,8 +175,14 @@ async fn to_any<'v>(
                 continue;
             }
         };
+        let in_flight = worker.tally.begin(upstream.slot());
         match send(worker, cluster, &addresses, request, beside).await {
-            Ok(answered) => return Ok(answered),
+            Ok((mut response, address)) => {
+                if let Some(in_flight) = in_flight {
+                    response.body_mut().hold(Held::Upstream(in_flight));
+                }
+                return Ok((response, address));
+            }
             Err(Missed::Sent(failure)) => {
                 return Err(Failed {
                     failure,

@@ -338,6 +338,7 @@ impl<'a> Exchange<'a> {
         self.seen.upstream = Some(upstream);
         outgoing::check_response(&mut response, onward.wanted.as_ref())?;
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            let held = response.body_mut().release();
             let upstream = response.body_mut().take_upgraded();
             let (upstream, client) = upstream
                 .zip(onward.client_upgrade.take())
@@ -345,7 +346,7 @@ impl<'a> Exchange<'a> {
             let group = self.connection.state().group();
             let (state, open) = self.worker.connections.tunnel(group);
             self.worker.tasks.spawn("tunnel", async move {
-                let _open = open;
+                let (_open, _held) = (open, held);
                 tokio::select! {
                     () = upgrade::tunnel(client, upstream) => {}
                     () = state.closed() => {}
@@ -382,9 +383,10 @@ impl<'a> Exchange<'a> {
         let (doors, decision) = walk.doors()?;
         let list = cluster.source.doors(doors.id)?;
         let first = match decision {
-            Decision::Pod { addr, .. } => {
+            Decision::Pod { addr, server } => {
                 return Some(Target::Pod {
                     address: addr,
+                    server: list.get(server)?,
                     dead_status: doors.dead_pod_status,
                 });
             }

@@ -12,6 +12,7 @@ use tokio::task::coop;
 use tokio::time::{self, Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
+use super::pods::Pods;
 use super::view::View;
 use crate::clock;
 use crate::http::encode::Encoders;
@@ -20,6 +21,7 @@ use crate::snapshot::Snapshot;
 use crate::stats::Counters;
 use crate::tasks::Tasks;
 use crate::upstream::connect::Connector;
+use crate::upstream::load::Tally;
 use crate::upstream::pool::Pool;
 
 /// The state of one worker.
@@ -37,6 +39,10 @@ pub(crate) struct Worker {
     /// What compresses answers.
     #[allow(dead_code, reason = "the pipeline comes to use it")]
     pub(crate) encoders: Arc<Encoders>,
+    /// Its requests in flight, by upstream.
+    pub(crate) tally: Arc<Tally>,
+    /// The pods that tokens led to.
+    pub(crate) pods: Pods,
     started: Instant,
     random: AtomicU64,
 }
@@ -54,6 +60,8 @@ impl Worker {
             counters: Arc::default(),
             connections: Arc::default(),
             encoders: Arc::default(),
+            tally: Arc::default(),
+            pods: Pods::default(),
             started: Instant::now(),
             random: AtomicU64::new(RandomState::new().hash_one("seed")),
         }

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::files;
-use super::internal_ca::{CaError, InternalCa};
+use super::internal_ca::{self, CaError, InternalCa};
 use super::name::ServedName;
 use super::resolver::{Slot, SniResolver};
 use super::{CertSource, TlsError, TlsSite};
@@ -105,6 +105,14 @@ impl Certificates {
     /// The root of the internal authority, if any site has needed it.
     pub(crate) fn internal_root(&self) -> Option<CertificateDer<'static>> {
         self.internal().ca.as_ref().map(|ca| ca.root().clone())
+    }
+
+    /// The common name and the certificate of the internal authority's root, in use or kept from an earlier time. No
+    /// authority is made for that.
+    pub(crate) fn known_root(&self) -> Option<(String, Vec<u8>)> {
+        let stored = || internal_ca::stored_root(self.data.as_deref()?);
+        let root = self.internal_root().or_else(stored)?;
+        Some((internal_ca::common_name(&root), root.to_vec()))
     }
 
     /// Replaces the internal certificates that are due and forgets those that no listener uses.

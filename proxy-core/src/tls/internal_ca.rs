@@ -14,6 +14,7 @@ use rcgen::{
 };
 use rustls::crypto::CryptoProvider;
 use rustls::sign::CertifiedKey;
+use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use tempfile::TempDir;
 use thiserror::Error;
@@ -203,6 +204,22 @@ impl InternalCa {
             renew_at: now.as_secs() + (lifetime * 2 / 3).as_secs(),
         })
     }
+}
+
+/// The root that is kept in the data directory, if there is one. It is only read, and nobody need trust it.
+pub(super) fn stored_root(data: &Path) -> Option<CertificateDer<'static>> {
+    CertificateDer::from_pem_file(data.join(DIRECTORY).join(ROOT_CERTIFICATE)).ok()
+}
+
+/// The common name of a certificate; empty if it has none.
+pub(super) fn common_name(certificate: &CertificateDer<'_>) -> String {
+    let Ok((_, parsed)) = x509_parser::parse_x509_certificate(certificate) else {
+        return String::new();
+    };
+    let name = parsed.subject().iter_common_name().next();
+    name.and_then(|name| name.as_str().ok())
+        .unwrap_or_default()
+        .to_owned()
 }
 
 // === helpers ===

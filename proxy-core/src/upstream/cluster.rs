@@ -1,12 +1,13 @@
 //! The upstreams of one `reverse_proxy`.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time;
 
 use super::channel::Protocol;
+use super::load::{Slot, Slots};
 use super::pool::PoolLimits;
 use super::resolve::{Answer, Name, State};
 use crate::error::{Failure, Reason};
@@ -41,6 +42,7 @@ pub(crate) enum Source {
 pub(crate) struct Upstream {
     name: Arc<Name>,
     port: u16,
+    slot: Arc<Slot>,
 }
 
 /// The addresses of an upstream, beginning at one of them.
@@ -78,8 +80,15 @@ impl Source {
 // === impl Upstream ===
 
 impl Upstream {
-    pub(crate) fn new(name: Arc<Name>, port: u16) -> Self {
-        Self { name, port }
+    /// `slots` gives where its requests are counted.
+    pub(crate) fn new(name: Arc<Name>, port: u16, slots: &Slots) -> Self {
+        let slot = slots.of(&label(name.host(), port));
+        Self { name, port, slot }
+    }
+
+    /// Where its requests are counted.
+    pub(crate) fn slot(&self) -> &Arc<Slot> {
+        &self.slot
     }
 
     pub(crate) fn name(&self) -> &Arc<Name> {
@@ -103,6 +112,11 @@ impl Upstream {
         }
     }
 
+    /// Whether its name leads to `ip` now.
+    pub(crate) fn leads_to(&self, ip: IpAddr) -> bool {
+        self.name.current().addresses().contains(&ip)
+    }
+
     /// A connection failed, so the name may have moved: look it up soon.
     pub(crate) fn connect_failed(&self) {
         self.name.hint_failed();
@@ -111,12 +125,15 @@ impl Upstream {
 
 impl std::fmt::Display for Upstream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (host, port) = (self.name.host(), self.port);
-        if host.contains(':') {
-            write!(f, "[{host}]:{port}")
-        } else {
-            write!(f, "{host}:{port}")
-        }
+        f.write_str(self.slot.label())
+    }
+}
+
+fn label(host: &str, port: u16) -> String {
+    if host.contains(':') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
     }
 }
 

@@ -11,6 +11,10 @@ pub(super) enum Path {
     Load,
     Adapt,
     Stop,
+    Upstreams,
+    Pods,
+    /// Everything below `/pki/`.
+    Pki(String),
     Unknown,
 }
 
@@ -41,6 +45,9 @@ impl Path {
             "/load" => Self::Load,
             "/adapt" => Self::Adapt,
             "/stop" => Self::Stop,
+            "/reverse_proxy/upstreams" => Self::Upstreams,
+            "/doors/pods" => Self::Pods,
+            _ if path.starts_with("/pki/") => Self::Pki(path),
             _ if path.starts_with("/config/") => Self::Config(path),
             _ => match path.strip_prefix("/id/") {
                 Some(rest) => Self::Id(id(rest)),

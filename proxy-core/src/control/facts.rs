@@ -1,0 +1,105 @@
+//! What is running, for those who ask.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Reconciler;
+use crate::upstream::cluster::Upstream;
+
+/// An upstream, and what it has to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UpstreamState {
+    /// The upstream as `host:port`.
+    pub address: String,
+    /// Requests in flight. One counts until its answer has ended, or the connection that it was upgraded to.
+    pub requests: u32,
+    /// How many of the last requests failed, as a passive health check counts them. 0 without one.
+    pub fails: u32,
+}
+
+/// A pod of a Doors app that requests with a token reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PodState {
+    /// Where it is.
+    pub address: SocketAddr,
+    /// Its server, as `host:port`: the name that leads to the fresh pod.
+    pub server: String,
+    /// Requests that wait for an answer.
+    pub requests: u32,
+    /// Answers that have begun and not ended, and upgraded connections.
+    pub streams: u32,
+    /// The time since the last request with a token came, in whole seconds.
+    pub idle: Duration,
+    /// Whether the name of its server leads to it now. One that is not fresh is draining, and empty once it has neither
+    /// requests nor streams and its sessions have ended.
+    pub fresh: bool,
+}
+
+/// The internal certificate authority.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Authority {
+    /// The common name of its root.
+    pub name: String,
+    /// The root certificate in DER form.
+    pub root: Vec<u8>,
+}
+
+// === impl Reconciler ===
+
+impl Reconciler {
+    /// See [`Control::upstreams`](super::Control::upstreams).
+    pub(super) fn upstreams(&self) -> Vec<UpstreamState> {
+        let all = self.by_label();
+        let state = |upstream: &Upstream| UpstreamState {
+            address: upstream.slot().label().to_string(),
+            requests: self.surroundings.slots.in_flight(upstream.slot()),
+            fails: 0,
+        };
+        all.values().map(state).collect()
+    }
+
+    /// See [`Control::pods`](super::Control::pods).
+    pub(super) fn pods(&self) -> Vec<PodState> {
+        let servers = self.by_label();
+        let mut pods: BTreeMap<SocketAddr, PodState> = BTreeMap::new();
+        for worker in &self.workers {
+            for seen in worker.pods.seen(worker.seconds()) {
+                let server = servers.get(seen.server.label());
+                let pod = pods.entry(seen.address).or_insert_with(|| PodState {
+                    address: seen.address,
+                    server: seen.server.label().to_string(),
+                    requests: 0,
+                    streams: 0,
+                    idle: seen.idle,
+                    fresh: server.is_some_and(|server| server.leads_to(seen.address.ip())),
+                });
+                pod.requests += seen.requests;
+                pod.streams += seen.streams;
+                pod.idle = pod.idle.min(seen.idle);
+            }
+        }
+        pods.into_values().collect()
+    }
+
+    /// See [`Control::authority`](super::Control::authority).
+    pub(super) fn authority(&self) -> Option<Authority> {
+        let (name, root) = self.surroundings.certificates.known_root()?;
+        Some(Authority { name, root })
+    }
+
+    /// The upstreams of the running configuration, each once.
+    fn by_label(&self) -> BTreeMap<Arc<str>, Upstream> {
+        let view = self.views.current();
+        let all = view
+            .clusters
+            .iter()
+            .flat_map(|cluster| cluster.source.upstreams());
+        all.map(|upstream| (Arc::clone(upstream.slot().label()), upstream.clone()))
+            .collect()
+    }
+}

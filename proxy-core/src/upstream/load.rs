@@ -1,0 +1,233 @@
+//! How many requests each upstream has in flight: counted by each worker for itself, summed when somebody asks.
+//!
+//! An upstream has a slot, the same in every worker and from one configuration to the next. What a worker counts there,
+//! nobody else writes.
+
+use std::array;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use arc_swap::ArcSwap;
+
+/// Slots of a chunk. A worker's counters grow by whole chunks, so that those in use stay where they are.
+const CHUNK: usize = 256;
+
+/// The counters of one worker.
+#[derive(Debug, Default)]
+pub(crate) struct Tally(ArcSwap<Vec<Arc<Chunk>>>);
+
+#[derive(Debug)]
+struct Chunk([AtomicU32; CHUNK]);
+
+/// One request in flight, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct InFlight {
+    chunk: Arc<Chunk>,
+    index: usize,
+}
+
+/// Where the requests of one upstream are counted. It is free for another one once it is dropped.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    label: Arc<str>,
+    index: usize,
+    known: Weak<Mutex<Known>>,
+}
+
+/// All slots, and the workers that count.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Slots(Arc<Mutex<Known>>);
+
+#[derive(Debug, Default)]
+struct Known {
+    by_label: HashMap<Arc<str>, Weak<Slot>>,
+    free: Vec<usize>,
+    /// The first slot that was never used.
+    next: usize,
+    tallies: Vec<Arc<Tally>>,
+}
+
+// === impl Tally ===
+
+impl Tally {
+    /// Counts a request to the upstream of `slot`.
+    pub(crate) fn begin(&self, slot: &Slot) -> Option<InFlight> {
+        let chunk = Arc::clone(self.0.load().get(slot.index / CHUNK)?);
+        let index = slot.index % CHUNK;
+        chunk.0.get(index)?.fetch_add(1, Ordering::Relaxed);
+        Some(InFlight { chunk, index })
+    }
+
+    fn get(&self, index: usize) -> u32 {
+        let chunks = self.0.load();
+        let counter = chunks
+            .get(index / CHUNK)
+            .and_then(|chunk| chunk.0.get(index % CHUNK));
+        counter.map_or(0, |counter| counter.load(Ordering::Relaxed))
+    }
+
+    /// Makes room for `slots` slots.
+    fn grow(&self, slots: usize) {
+        let wanted = slots.div_ceil(CHUNK);
+        let chunks = self.0.load_full();
+        if chunks.len() < wanted {
+            let mut more = chunks.to_vec();
+            more.resize_with(wanted, || Arc::new(Chunk(array::from_fn(|_| AtomicU32::new(0)))));
+            self.0.store(Arc::new(more));
+        }
+    }
+}
+
+// === impl InFlight ===
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        if let Some(counter) = self.chunk.0.get(self.index) {
+            counter.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+// === impl Slot ===
+
+impl Slot {
+    /// The upstream as `host:port`.
+    pub(crate) fn label(&self) -> &Arc<str> {
+        &self.label
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let Some(known) = self.known.upgrade() else { return };
+        let mut known = lock(&known);
+        known.free.push(self.index);
+        // Unless the label has a new slot already.
+        if known
+            .by_label
+            .get(&self.label)
+            .is_some_and(|slot| slot.strong_count() == 0)
+        {
+            known.by_label.remove(&self.label);
+        }
+    }
+}
+
+// === impl Slots ===
+
+impl Slots {
+    /// Lets a worker count.
+    pub(crate) fn add_worker(&self, tally: Arc<Tally>) {
+        let mut known = lock(&self.0);
+        tally.grow(known.next);
+        known.tallies.push(tally);
+    }
+
+    /// The slot of the upstream `host:port`, for as long as somebody holds it.
+    pub(crate) fn of(&self, label: &str) -> Arc<Slot> {
+        let mut known = lock(&self.0);
+        if let Some(slot) = known.by_label.get(label).and_then(Weak::upgrade) {
+            return slot;
+        }
+        let label: Arc<str> = label.into();
+        let slot = Arc::new(Slot {
+            index: known.index(),
+            label: Arc::clone(&label),
+            known: Arc::downgrade(&self.0),
+        });
+        known.by_label.insert(label, Arc::downgrade(&slot));
+        slot
+    }
+
+    /// The requests in flight of all workers.
+    pub(crate) fn in_flight(&self, slot: &Slot) -> u32 {
+        lock(&self.0).sum(slot.index)
+    }
+}
+
+// === impl Known ===
+
+impl Known {
+    /// A slot that nobody has, and that no request is counted in: one may outlive the upstream that it was sent to.
+    fn index(&mut self) -> usize {
+        let quiet = self.free.iter().position(|index| self.sum(*index) == 0);
+        if let Some(position) = quiet {
+            return self.free.swap_remove(position);
+        }
+        let index = self.next;
+        self.next += 1;
+        self.tallies.iter().for_each(|tally| tally.grow(self.next));
+        index
+    }
+
+    fn sum(&self, index: usize) -> u32 {
+        self.tallies.iter().map(|tally| tally.get(index)).sum()
+    }
+}
+
+fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
+    known.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_workers() -> (Slots, [Arc<Tally>; 2]) {
+        let slots = Slots::default();
+        let tallies = [(); 2].map(|()| Arc::<Tally>::default());
+        for tally in &tallies {
+            slots.add_worker(Arc::clone(tally));
+        }
+        (slots, tallies)
+    }
+
+    #[test]
+    fn requests_of_all_workers_are_counted_until_they_end() {
+        let (slots, [one, two]) = two_workers();
+        let (a, b) = (slots.of("a:80"), slots.of("b:80"));
+        let first = one.begin(&a).unwrap();
+        let second = two.begin(&a).unwrap();
+        assert_eq!((slots.in_flight(&a), slots.in_flight(&b)), (2, 0));
+        drop(first);
+        assert_eq!(slots.in_flight(&a), 1);
+        drop(second);
+        assert_eq!(slots.in_flight(&a), 0);
+    }
+
+    #[test]
+    fn an_upstream_keeps_its_slot_for_as_long_as_it_is_known() {
+        let (slots, [one, _]) = two_workers();
+        let before = slots.of("a:80");
+        let _running = one.begin(&before).unwrap();
+        let after = slots.of("a:80");
+        drop(before);
+        assert_eq!(slots.in_flight(&after), 1);
+    }
+
+    #[test]
+    fn a_slot_is_used_again_once_it_is_empty() {
+        let (slots, [one, _]) = two_workers();
+        let gone = slots.of("a:80");
+        let index = gone.index;
+        let running = one.begin(&gone).unwrap();
+        drop(gone);
+        let other = slots.of("b:80");
+        assert_ne!(other.index, index, "a request to a:80 is still counted there");
+        assert_eq!(slots.in_flight(&other), 0);
+        drop(running);
+        assert_eq!(slots.of("c:80").index, index);
+    }
+
+    #[test]
+    fn there_is_room_for_any_number_of_upstreams_and_workers_may_come_late() {
+        let slots = Slots::default();
+        let many: Vec<Arc<Slot>> = (0..1000).map(|n| slots.of(&format!("a{n}:80"))).collect();
+        let late = Arc::<Tally>::default();
+        assert!(late.begin(&many[0]).is_none(), "it is no worker yet");
+        slots.add_worker(Arc::clone(&late));
+        let _running: Vec<InFlight> = many.iter().map(|slot| late.begin(slot).unwrap()).collect();
+        assert!(many.iter().all(|slot| slots.in_flight(slot) == 1));
+    }
+}
