@@ -49,7 +49,7 @@ pub(crate) enum Command {
 }
 
 /// Which configuration to read.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct ConfigArgs {
     /// The configuration file; `-` reads standard input [default: `Caddyfile` in the current directory]
     #[arg(short, long, value_name = "FILE")]
@@ -80,6 +80,9 @@ pub(crate) struct RunArgs {
     /// Print the settings and the environment first; values of variables that look like secrets are left out
     #[arg(short, long)]
     pub(crate) environ: bool,
+    /// Read the configuration again whenever its file changes, or one that it imports
+    #[arg(short, long)]
+    pub(crate) watch: bool,
     /// Allow what HTTP forbids or advises against, for clients that cannot do better. May be repeated
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     pub(crate) lax: Vec<Lax>,
@@ -258,17 +261,19 @@ Examples:
   doorway run                          run with the Caddyfile of this directory
   doorway validate --config my.json    check a configuration, all errors at once
 
-Exit codes: 0 success, 1 failure, 2 wrong usage.";
+Exit codes: 0 success, 1 failure, 2 wrong usage, or ended at once by a signal.";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
   doorway run
   doorway run --config /etc/doorway/Caddyfile
   doorway run --config config.json --workers 2
+  doorway run --watch
   generate-config | doorway run --config - --adapter json
 
 Signals: SIGTERM and SIGINT stop accepting, wait for open requests (at most the option grace_period) and \
-end with exit code 0; a second one ends at once with exit code 1.
+end with exit code 0; a second one, or SIGQUIT, ends at once with exit code 2. SIGUSR1 reads the configuration \
+again, unless the admin API has changed it since.
 Logs go to standard error: readable lines on a terminal, JSON lines elsewhere.";
 
 const RELOAD_EXAMPLES: &str = "\

@@ -19,6 +19,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// A report that is complete as it stands, such as the diagnostics of a configuration. Exit code 1.
     Report(String),
+    /// A signal ended what was under way. Exit code 2, as Caddy's.
+    Forced(String),
     /// Anything else that went wrong. Exit code 1.
     Error(anyhow::Error),
     /// Nobody reads standard output any more (`doorway adapt | head`). That is no failure: exit code 0.
@@ -29,7 +31,7 @@ pub(crate) enum Failure {
 pub(crate) fn finish(outcome: Outcome) -> ExitCode {
     let (text, code) = match outcome {
         Ok(()) | Err(Failure::OutputClosed) => return ExitCode::SUCCESS,
-        Err(failure @ Failure::Usage(_)) => (failure.to_string(), 2),
+        Err(failure @ (Failure::Usage(_) | Failure::Forced(_))) => (failure.to_string(), 2),
         Err(failure) => (failure.to_string(), 1),
     };
     say(&text);
@@ -57,7 +59,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Usage(text) => write!(f, "error: {text}"),
-            Self::Report(text) => f.write_str(text),
+            Self::Report(text) | Self::Forced(text) => f.write_str(text),
             Self::Error(error) => write!(f, "error: {error:#}"),
             Self::OutputClosed => f.write_str("standard output is closed"),
         }
@@ -92,7 +94,7 @@ impl From<BuildErrors> for Failure {
 /// One line that says the way out, too.
 impl From<AdminError> for Failure {
     fn from(error: AdminError) -> Self {
-        Self::Error(anyhow::Error::new(error))
+        Self::Report(format!("error: {error}"))
     }
 }
 

@@ -9,14 +9,12 @@ use caddy_config::{FileError, Surroundings};
 use crate::settings::Environment;
 
 /// What a Caddyfile may ask for.
-pub(crate) struct Files<'e>(pub(crate) &'e Environment);
-
-/// The same for as long as the proxy runs.
-pub(crate) struct OwnFiles(pub(crate) Environment);
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Files(pub(crate) Environment);
 
 // === impl Files ===
 
-impl Surroundings for Files<'_> {
+impl Surroundings for Files {
     fn variable(&self, name: &str) -> Option<String> {
         self.0.get(name).map(str::to_owned)
     }
@@ -54,22 +52,6 @@ impl Surroundings for Files<'_> {
             names.extend(entry.map_err(|error| reason(&error))?.file_name().into_string());
         }
         Ok(names)
-    }
-}
-
-// === impl OwnFiles ===
-
-impl Surroundings for OwnFiles {
-    fn variable(&self, name: &str) -> Option<String> {
-        Files(&self.0).variable(name)
-    }
-
-    fn read(&self, path: &Path, limit: usize) -> Result<Vec<u8>, FileError> {
-        Files(&self.0).read(path, limit)
-    }
-
-    fn list(&self, directory: &Path) -> Result<Vec<String>, FileError> {
-        Files(&self.0).list(directory)
     }
 }
 

@@ -10,11 +10,14 @@ mod demo;
 mod exit;
 mod files;
 mod logging;
+mod notify;
 mod output;
+mod reload;
 mod runtime;
 mod settings;
 mod signals;
 mod source;
+mod watch;
 
 use std::process::ExitCode;
 

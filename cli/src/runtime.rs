@@ -1,6 +1,6 @@
 //! The runtime of the main thread, and the way a run ends: by a signal, at once by a second one, or by itself.
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 
 use anyhow::{Context as _, anyhow};
 use proxy_core::Report;
@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::exit::{Failure, Outcome};
-use crate::signals::Signals;
+use crate::signals::{Signal, Signals};
 
 /// Runs `work` on this thread. The proxy's workers are threads of their own.
 pub(crate) fn block_on(work: impl Future<Output = Outcome>) -> Outcome {
@@ -20,37 +20,69 @@ pub(crate) fn block_on(work: impl Future<Output = Outcome>) -> Outcome {
     outcome
 }
 
-/// Runs `running` to its end. The first signal to stop, or the end of `asked`, cancels `stop`, whereupon `running`
-/// should end soon; another signal ends the wait.
+/// Cancels `stop`, because of what `reason` names, whereupon `running` should end soon; another signal to stop ends the
+/// wait.
 ///
 /// # Errors
 ///
-/// A second signal, since what was under way has been cut, and an end that nobody asked for.
+/// Another signal, since what was under way has been cut.
+pub(crate) async fn stop<T>(
+    mut running: Pin<&mut impl Future<Output = T>>,
+    reason: &str,
+    stop: &CancellationToken,
+    signals: &mut Signals,
+) -> Result<T, Failure> {
+    info!(
+        signal = reason,
+        "stopping: no new connections, waiting for requests under way; another signal ends at once"
+    );
+    stop.cancel();
+    loop {
+        tokio::select! {
+            ended = running.as_mut() => return Ok(ended),
+            signal = signals.next() => {
+                if let Signal::Stop(signal) | Signal::Quit(signal) = signal {
+                    return Err(cut(signal));
+                }
+            }
+        }
+    }
+}
+
+/// Runs `running` to its end, which comes by a signal. See [`stop`].
+///
+/// # Errors
+///
+/// A second signal, and an end that nobody asked for.
 pub(crate) async fn until_stopped<T>(
     running: impl Future<Output = T>,
     stop: &CancellationToken,
     signals: &mut Signals,
-    asked: impl Future<Output = ()>,
 ) -> Result<T, Failure> {
     let mut running = pin!(running);
-    let signal = tokio::select! {
-        _ended = running.as_mut() => {
-            return Err(Failure::Error(anyhow!("the proxy ended without being told to")));
+    let reason = loop {
+        tokio::select! {
+            _ended = running.as_mut() => return Err(ended_early()),
+            signal = signals.next() => match signal {
+                Signal::Stop(signal) => break signal,
+                Signal::Quit(signal) => return Err(cut(signal)),
+                Signal::Reload | Signal::Ignored(_) => {}
+            }
         }
-        signal = signals.stop() => signal,
-        () = asked => "the admin API",
     };
-    info!(
-        signal,
-        "stopping: no new connections, waiting for requests under way; a second signal ends at once"
-    );
-    stop.cancel();
-    tokio::select! {
-        ended = running => Ok(ended),
-        signal = signals.stop() => Err(Failure::Report(format!(
-            "doorway: ended at once by a second signal ({signal}); requests under way were cut"
-        ))),
-    }
+    self::stop(running.as_mut(), reason, stop, signals).await
+}
+
+/// What was under way has been cut by `signal`.
+pub(crate) fn cut(signal: &str) -> Failure {
+    Failure::Forced(format!(
+        "doorway: ended at once by a signal ({signal}); requests under way were cut"
+    ))
+}
+
+/// The proxy ended, and nobody had asked it to.
+pub(crate) fn ended_early() -> Failure {
+    Failure::Error(anyhow!("the proxy ended without being told to"))
 }
 
 /// Logs what the end of the proxy left behind. Requests that the grace period cut are no failure; a worker that

@@ -1,19 +1,23 @@
 //! Where the configuration comes from, how it is written, and what it says.
 
-use std::fs;
-use std::io::{self, Read as _};
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use caddy_config::{Config, Diagnostic};
+use caddy_config::{Config, Diagnostic, Surroundings as _};
 
 use crate::args::{Adapter, ConfigArgs};
 use crate::exit::{self, Failure};
 use crate::files::Files;
 use crate::settings::Environment;
+use crate::watch::{Recording, Seen};
 
 /// The file that is read when none is named.
 const DEFAULT_FILE: &str = "Caddyfile";
+
+/// The most bytes of a configuration that are read; long before, it is too long to be one.
+const MAX_FILE: usize = 64 * 1024 * 1024;
 
 /// What is said when there is nothing to run.
 const HOW_TO_START: &str = "\
@@ -32,11 +36,11 @@ Ways to start:
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) config: Config,
-    /// The same as JSON: as it was written, if it was.
+    /// The same as JSON, as it was written if it was.
     pub(crate) document: String,
     /// What works, but perhaps not as meant.
     pub(crate) warnings: Vec<Diagnostic>,
-    /// The file it came from, if it was one.
+    /// The file that it was read from, if it was one that can be read again.
     pub(crate) origin: Option<proxy_core::Source>,
 }
 
@@ -56,7 +60,17 @@ struct Source {
 ///
 /// A file that cannot be read, or all that is wrong with the text.
 pub(crate) fn load(args: &ConfigArgs, environment: &Environment) -> Result<Loaded, Failure> {
-    let source = Source::read(args)?;
+    load_watched(args, &Files(environment.clone())).0
+}
+
+/// As [`load`]; says also what was read, whether it is good or not.
+pub(crate) fn load_watched(args: &ConfigArgs, files: &Files) -> (Result<Loaded, Failure>, Seen) {
+    let recording = Recording::new(files);
+    let loaded = Source::read(args, &recording).and_then(|source| parse(source, &recording));
+    (loaded, recording.into_seen())
+}
+
+fn parse(source: Source, files: &Recording<'_>) -> Result<Loaded, Failure> {
     let Source {
         name,
         text,
@@ -65,7 +79,7 @@ pub(crate) fn load(args: &ConfigArgs, environment: &Environment) -> Result<Loade
     } = source;
     Ok(match adapter {
         Adapter::Caddyfile => {
-            let adapted = caddy_config::from_caddyfile_in(&name, &text, &Files(environment))?;
+            let adapted = caddy_config::from_caddyfile_in(&name, &text, files)?;
             Loaded {
                 document: adapted.config.to_json(),
                 config: adapted.config,
@@ -136,36 +150,47 @@ impl Loaded {
 // === impl Source ===
 
 impl Source {
-    fn read(args: &ConfigArgs) -> Result<Self, Failure> {
+    fn read(args: &ConfigArgs, files: &Recording<'_>) -> Result<Self, Failure> {
         let path = match &args.config {
             Some(path) => path.clone(),
             None if has_default() => PathBuf::from(DEFAULT_FILE),
             None => return Err(Failure::Report(HOW_TO_START.to_owned())),
         };
-        let is_stdin = path == Path::new("-");
-        let (name, bytes) = if is_stdin {
-            let mut bytes = Vec::new();
-            let read = io::stdin().lock().read_to_end(&mut bytes);
-            read.context("cannot read the configuration from standard input")?;
-            ("stdin".to_owned(), bytes)
+        let (name, bytes, can_be_read_again) = if path == Path::new("-") {
+            let bytes = read_once(io::stdin().lock());
+            let bytes = bytes.context("cannot read the configuration from standard input")?;
+            ("stdin".to_owned(), bytes, false)
         } else {
             let name = path.display().to_string();
-            let bytes = fs::read(&path).with_context(|| format!("cannot read the configuration {name}"))?;
-            (name, bytes)
+            let cannot_read = || format!("cannot read the configuration {name}");
+            // A pipe, such as a shell makes of `<(command)`, gives what it has only once.
+            let is_pipe = fs::metadata(&path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+            let bytes = if is_pipe {
+                File::open(&path).and_then(read_once).with_context(cannot_read)?
+            } else {
+                files.read(&path, MAX_FILE).with_context(cannot_read)?
+            };
+            (name, bytes, !is_pipe)
         };
         let text = caddy_config::text_from_bytes(&name, &bytes)?.to_owned();
         let adapter = args
             .adapter
             .or_else(|| by_name(&path))
             .unwrap_or_else(|| by_text(&text));
-        let origin = (!is_stdin).then(|| origin(&path, adapter));
         Ok(Self {
             name,
             text,
             adapter,
-            origin,
+            origin: can_be_read_again.then(|| origin(&path, adapter)),
         })
     }
+}
+
+fn read_once(from: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let most = u64::try_from(MAX_FILE).unwrap_or(u64::MAX);
+    from.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// What a running proxy knows the file by, from whichever directory it is named.

@@ -39,9 +39,7 @@ pub(crate) fn demo(args: &DemoArgs, environment: &Environment) -> Outcome {
             };
             tokio::join!(proxy_ends, demo.run(stop.clone())).0
         };
-        runtime::conclude(
-            runtime::until_stopped(running, &stop, &mut signals, std::future::pending()).await?,
-        )?;
+        runtime::conclude(runtime::until_stopped(running, &stop, &mut signals).await?)?;
         exit::say("The demo has ended.");
         Ok(())
     })

@@ -1,19 +1,22 @@
 //! `doorway run`: the proxy, until it is told to stop.
 
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 
-use caddy_config::Diagnostic;
-use proxy_core::{Admin, AdminOptions, Options, Proxy, Stats};
+use proxy_core::{Admin, AdminOptions, Options, Proxy, Report, Stats};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::args::{Lax, RunArgs};
 use crate::exit::{self, Failure, Outcome};
-use crate::files::OwnFiles;
+use crate::files::Files;
+use crate::notify::Notify;
+use crate::reload::{self, Reloader};
 use crate::settings::Environment;
-use crate::signals::Signals;
-use crate::source::Loaded;
-use crate::{logging, output, runtime, source};
+use crate::signals::{Signal, Signals};
+use crate::source::{self, Loaded};
+use crate::watch::Seen;
+use crate::{logging, output, runtime};
 
 /// Runs the proxy.
 pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Outcome {
@@ -21,27 +24,40 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Outcome {
     if args.environ {
         print_environment(environment, workers)?;
     }
-    let loaded = configuration(args, environment)?;
+    let files = Files(environment.clone());
+    let (loaded, seen) = first(args, &files)?;
     logging::start(loaded.config.logging.as_ref(), environment.coloured_stderr())?;
-    loaded.warnings.iter().for_each(log_warning);
+    loaded.warnings.iter().for_each(reload::log_warning);
+    let options = Options {
+        bare_line_feeds: args.lax.contains(&Lax::BareLineFeeds),
+        ..environment.proxy_options(workers)
+    };
     runtime::block_on(async {
         let mut signals = Signals::listen()?;
-        let options = Options {
-            bare_line_feeds: args.lax.contains(&Lax::BareLineFeeds),
-            ..environment.proxy_options(workers)
-        };
         let proxy = Proxy::build(&loaded.config, &options)?;
-        let admin = AdminOptions {
+        let admin_options = AdminOptions {
             address: environment.admin_address().to_owned(),
             autosave: environment.autosave(),
-            source: loaded.origin,
-            surroundings: Arc::new(OwnFiles(environment.clone())),
+            source: loaded.origin.clone(),
+            surroundings: Arc::new(files.clone()),
         };
-        let admin = Admin::start(&proxy.control(), &loaded.document, admin).await?;
-        let stop = CancellationToken::new();
+        let admin = Admin::start(&proxy.control(), &loaded.document, admin_options).await?;
+        let notify = Notify::new(environment);
         let totals = proxy.stats();
-        let running = proxy.run(stop.clone());
-        let report = runtime::until_stopped(running, &stop, &mut signals, admin.asked_to_stop()).await?;
+        let stop = CancellationToken::new();
+        let mut running = pin!(proxy.run(stop.clone()));
+        notify.ready();
+        let mut reloader = Reloader {
+            args: args.config.clone(),
+            files,
+            admin: &admin,
+            notify: &notify,
+            source: loaded.origin,
+            seen,
+        };
+        let reason = until_told(running.as_mut(), &mut reloader, args.watch, &mut signals).await?;
+        notify.stopping();
+        let report = runtime::stop(running.as_mut(), reason, &stop, &mut signals).await?;
         // While the proxy drained, it could still be asked how that went.
         admin.close().await;
         log_totals(&totals());
@@ -49,11 +65,24 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Outcome {
     })
 }
 
-/// What to run: with `--resume` what was loaded last, if anything was.
-fn configuration(args: &RunArgs, environment: &Environment) -> Result<Loaded, Failure> {
-    if !args.resume {
-        return source::load(&args.config, environment);
+/// What to run, and what it was read from. With `--resume` it is what was loaded last, if anything was.
+fn first(args: &RunArgs, files: &Files) -> Result<(Loaded, Seen), Failure> {
+    if args.resume
+        && let Some(resumed) = resumed(args, &files.0)?
+    {
+        return Ok((resumed, Seen::default()));
     }
+    let (loaded, seen) = source::load_watched(&args.config, files);
+    let loaded = loaded?;
+    if args.watch && loaded.origin.is_none() {
+        return Err(Failure::Usage(
+            "--watch needs a file that can be read again".to_owned(),
+        ));
+    }
+    Ok((loaded, seen))
+}
+
+fn resumed(args: &RunArgs, environment: &Environment) -> Result<Option<Loaded>, Failure> {
     let path = environment.autosave().ok_or_else(|| {
         Failure::Usage(
             "--resume needs a home: set HOME or XDG_CONFIG_HOME, where configurations are saved".to_owned(),
@@ -67,13 +96,35 @@ fn configuration(args: &RunArgs, environment: &Environment) -> Result<Loaded, Fa
                     "warning: --config is ignored, as --resume found the configuration that was loaded last: {file}"
                 ));
             }
-            Ok(saved)
+            Ok(Some(saved))
         }
-        None if args.config.config.is_some() || source::has_default() => {
-            source::load(&args.config, environment)
-        }
+        None if args.config.config.is_some() || source::has_default() => Ok(None),
         // Whoever resumes from nothing gives the first configuration over the admin API.
-        None => Ok(Loaded::nothing()),
+        None => Ok(Some(Loaded::nothing())),
+    }
+}
+
+/// Serves until the process is told to stop: by whom.
+async fn until_told(
+    mut running: Pin<&mut impl Future<Output = Report>>,
+    reloader: &mut Reloader<'_>,
+    watch: bool,
+    signals: &mut Signals,
+) -> Result<&'static str, Failure> {
+    let admin = reloader.admin.clone();
+    let mut asked = false;
+    loop {
+        tokio::select! {
+            _ended = running.as_mut() => return Err(runtime::ended_early()),
+            () = admin.asked_to_stop() => return Ok("the admin API"),
+            () = reloader.next(asked, watch) => asked = false,
+            signal = signals.next() => match signal {
+                Signal::Stop(signal) => return Ok(signal),
+                Signal::Quit(signal) => return Err(runtime::cut(signal)),
+                Signal::Reload => asked = true,
+                Signal::Ignored(signal) => warn!(signal, "the signal means nothing here; it is ignored"),
+            }
+        }
     }
 }
 
@@ -105,18 +156,5 @@ fn log_totals(stats: &Stats) {
         upstream_connects = stats.upstream_connects,
         log_lines_dropped = stats.log_lines_dropped,
         "served"
-    );
-}
-
-fn log_warning(warning: &Diagnostic) {
-    let place = warning.place();
-    let help = warning.help().unwrap_or_default();
-    warn!(
-        file = place.file(),
-        line = place.line(),
-        column = place.column(),
-        help,
-        "{}",
-        warning.message()
     );
 }

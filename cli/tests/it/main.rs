@@ -12,6 +12,7 @@ mod command_line;
 mod demo;
 mod examples;
 mod hash_password;
+mod reload;
 mod run;
 mod support;
 mod token;

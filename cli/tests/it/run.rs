@@ -14,12 +14,12 @@ const DRAINED: Option<i32> = Some(0);
 const RUN: [&str; 3] = ["run", "--workers", "1"];
 
 /// A proxy on a free port of 127.0.0.1 with these options and directives, ready to serve.
-fn start(options: &str, directives: &str) -> (Running, Client, Directory) {
+pub(crate) fn start(options: &str, directives: &str) -> (Running, Client, Directory) {
     start_by(|directory| doorway(directory, &RUN), options, directives)
 }
 
 /// The same, started by this command in the directory of the Caddyfile.
-fn start_by(
+pub(crate) fn start_by(
     command: impl FnOnce(&Path) -> Command,
     options: &str,
     directives: &str,
@@ -125,7 +125,7 @@ fn what_is_left_after_the_grace_period_is_told_and_is_no_failure() {
 }
 
 #[test]
-fn a_second_signal_ends_at_once_with_1() {
+fn a_second_signal_ends_at_once_with_2() {
     let origin = Origin::start();
     let (running, client, _directory) = start("", &format!("\treverse_proxy 127.0.0.1:{}", origin.port));
     let _pending = client.send("GET", "/never");
@@ -134,19 +134,27 @@ fn a_second_signal_ends_at_once_with_1() {
     running.stderr_line("stopping");
     running.signal("INT");
     let (code, stderr) = running.end();
-    assert_eq!(code, Some(1), "{stderr}");
-    assert!(
-        stderr.contains("ended at once by a second signal (SIGINT)"),
-        "{stderr}"
-    );
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains("ended at once by a signal (SIGINT)"), "{stderr}");
 }
 
 #[test]
-fn signals_that_ask_for_a_reload_do_not_end_it() {
+fn a_sigquit_ends_at_once_with_2() {
+    let origin = Origin::start();
+    let (running, client, _directory) = start("", &format!("\treverse_proxy 127.0.0.1:{}", origin.port));
+    let _pending = client.send("GET", "/never");
+    let _upstream = origin.request();
+    running.signal("QUIT");
+    let (code, stderr) = running.end();
+    assert_eq!(code, Some(2), "{stderr}");
+}
+
+#[test]
+fn signals_that_mean_nothing_do_not_end_it() {
     let (running, client, _directory) = start("", "\trespond hello");
-    for signal in ["HUP", "USR1", "USR2"] {
+    for signal in ["HUP", "USR2"] {
         running.signal(signal);
-        let line = running.stderr_line("not supported yet");
+        let line = running.stderr_line("the signal means nothing here");
         assert!(line.contains(&format!("SIG{signal}")), "{line}");
     }
     assert_eq!(client.get("/").body, "hello");
