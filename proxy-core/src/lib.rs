@@ -19,6 +19,7 @@ mod keepalive;
 mod listener;
 #[allow(dead_code, unused_imports, reason = "the access log comes to use it")]
 mod log;
+pub mod manual;
 #[cfg(any(test, fuzzing))]
 mod memory;
 mod percent;

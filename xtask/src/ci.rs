@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
+use crate::codegen;
 use crate::metadata::{Metadata, Package};
 use crate::process::{Cargo, spoken};
 use crate::tidy;
@@ -20,6 +21,7 @@ struct Step {
 enum Work {
     Cargo(Vec<Cargo>),
     Tidy,
+    Codegen,
 }
 
 /// Runs all steps. The first failure ends it, with the step's name as the last line.
@@ -51,6 +53,7 @@ impl Step {
     fn run(&self, metadata: &Metadata) -> Result<()> {
         match &self.work {
             Work::Tidy => tidy::check(metadata),
+            Work::Codegen => codegen::check(metadata),
             Work::Cargo(commands) => commands.iter().try_for_each(|command| {
                 println!("$ {command}");
                 command.run(&metadata.workspace_root)
@@ -84,6 +87,10 @@ fn plan<'a>(members: impl Iterator<Item = &'a Package>) -> Vec<Step> {
             "documentation",
             Cargo::new("doc --workspace --no-deps --locked").env("RUSTDOCFLAGS", "-D warnings"),
         ),
+        Step {
+            name: "generated documents",
+            work: Work::Codegen,
+        },
         step("tests", Cargo::new("test --workspace --locked")),
     ]
 }

@@ -1,6 +1,7 @@
 //! The project's own tasks, run as `cargo xtask <task>`.
 //!
-//! `ci` is everything a change must pass; `tidy`, `test`, `fuzz` and `bench` are its parts and its relatives.
+//! `ci` is everything a change must pass; `tidy`, `codegen`, `test`, `fuzz` and `bench` are its parts and its
+//! relatives.
 
 #![allow(
     clippy::print_stdout,
@@ -14,6 +15,7 @@
 
 mod bench;
 mod ci;
+mod codegen;
 mod fuzz;
 mod metadata;
 mod process;
@@ -38,6 +40,8 @@ enum Task {
     Ci,
     /// Checks what compilers do not: crate and module edges, sizes, licences, debris.
     Tidy,
+    /// Writes the parts of the documents that code knows better.
+    Codegen(codegen::Options),
     /// The whole test suite, and what this machine could not run.
     Test,
     /// Runs the fuzz targets for a while each.
@@ -66,6 +70,7 @@ fn run(task: Task) -> Result<ExitCode> {
     match task {
         Task::Ci => ci::run(),
         Task::Tidy => tidy::run(),
+        Task::Codegen(options) => codegen::run(options),
         Task::Test => test::run(),
         Task::Fuzz(options) => fuzz::run(&options),
         Task::Bench(options) => bench::run(&options),

@@ -5,6 +5,7 @@ mod fuzzing;
 mod licences;
 mod modules;
 mod paths;
+mod references;
 mod source;
 mod style;
 mod tree;
@@ -39,6 +40,7 @@ pub(crate) fn check(metadata: &Metadata) -> Result<()> {
     findings.extend(style::check(&tree));
     findings.extend(paths::check(&tree));
     findings.extend(fuzzing::check(&tree));
+    findings.extend(references::check(&tree));
     findings.sort();
     for finding in &findings {
         eprintln!("{finding}");
