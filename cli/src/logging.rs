@@ -8,16 +8,15 @@
 mod line;
 mod sink;
 
-use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::Path;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
 use caddy_config::{
     AppendEncoder, FilterEncoder, Log, LogEncoder, LogLevel, LogLevelName, LogWriter, Logging,
 };
+use proxy_core::{Destination, LogFiles};
 use tracing::level_filters::LevelFilter;
 use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
@@ -44,7 +43,15 @@ struct Logger {
     include: Vec<String>,
     exclude: Vec<String>,
     form: Form,
-    sink: Sink,
+    place: Place,
+}
+
+/// Where the lines of a logger go.
+#[derive(Debug)]
+enum Place {
+    /// A file, which access logs may share and which is rolled.
+    File(Arc<proxy_core::LogWriter>),
+    Stream(Sink),
 }
 
 /// Starts logging for the whole process, once. `coloured` is for lines that people read on standard error.
@@ -52,8 +59,8 @@ struct Logger {
 /// # Errors
 ///
 /// A log file that cannot be opened, with its path.
-pub(crate) fn start(logging: Option<&Logging>, coloured: bool) -> anyhow::Result<()> {
-    let loggers = Loggers::new(logging, coloured)?;
+pub(crate) fn start(logging: Option<&Logging>, coloured: bool, files: &LogFiles) -> anyhow::Result<()> {
+    let loggers = Loggers::new(logging, coloured, files)?;
     let subscriber = Registry::default().with(loggers);
     tracing::subscriber::set_global_default(subscriber).map_err(|_| anyhow!("logging was started already"))
 }
@@ -69,20 +76,20 @@ pub(crate) fn start_quiet(coloured: bool) -> anyhow::Result<()> {
         logs,
         ..Logging::default()
     };
-    start(Some(&logging), coloured)
+    start(Some(&logging), coloured, &LogFiles::default())
 }
 
 // === impl Loggers ===
 
 impl Loggers {
-    fn new(logging: Option<&Logging>, coloured: bool) -> anyhow::Result<Self> {
+    fn new(logging: Option<&Logging>, coloured: bool, files: &LogFiles) -> anyhow::Result<Self> {
         let mut logs = logging.map(|logging| logging.logs.clone()).unwrap_or_default();
         logs.entry(DEFAULT.to_owned()).or_default();
         let opened = logs
             .iter()
             .filter(|(_, log)| !only_access(log))
             .map(|(name, log)| {
-                Logger::new(log, coloured).with_context(|| format!("cannot start the log {name}"))
+                Logger::new(log, coloured, files).with_context(|| format!("cannot start the log {name}"))
             });
         let loggers = opened.collect::<anyhow::Result<Vec<_>>>()?;
         Ok(Self(loggers.into_iter().flatten().collect()))
@@ -118,7 +125,7 @@ impl<S: Subscriber> Layer<S> for Loggers {
         let line = Line::new(event, SystemTime::now());
         for logger in &self.0 {
             if logger.takes(&line) {
-                logger.sink.write(line.in_form(logger.form).as_bytes());
+                logger.place.write(line.in_form(logger.form));
             }
         }
     }
@@ -128,12 +135,16 @@ impl<S: Subscriber> Layer<S> for Loggers {
 
 impl Logger {
     /// `None` for a logger whose lines go nowhere.
-    fn new(log: &Log, coloured: bool) -> anyhow::Result<Option<Self>> {
+    fn new(log: &Log, coloured: bool, files: &LogFiles) -> anyhow::Result<Option<Self>> {
         let writer = log.writer.as_ref().unwrap_or(&LogWriter::Stderr {});
-        let (sink, terminal) = match writer {
-            LogWriter::Stderr {} => (Sink::start(io::stderr()), io::stderr().is_terminal()),
-            LogWriter::Stdout {} => (Sink::start(io::stdout()), io::stdout().is_terminal()),
-            LogWriter::File(file) => (Sink::start(open(&file.filename)?), false),
+        let (place, terminal) = match writer {
+            LogWriter::Stderr {} => (stream(io::stderr())?, io::stderr().is_terminal()),
+            LogWriter::Stdout {} => (stream(io::stdout())?, io::stdout().is_terminal()),
+            LogWriter::File(file) => {
+                let opened = files.open(&Destination::from(Some(writer)));
+                let opened = opened.with_context(|| format!("cannot open {}", file.filename.display()))?;
+                (Place::File(opened), false)
+            }
             LogWriter::Discard {} => return Ok(None),
             other => return Err(anyhow!("this version cannot write to {other:?}")),
         };
@@ -156,7 +167,7 @@ impl Logger {
             include,
             exclude,
             form,
-            sink: sink.context("cannot start the thread of a log")?,
+            place,
         }))
     }
 
@@ -166,6 +177,25 @@ impl Logger {
             && (self.include.is_empty() || named(&self.include))
             && !named(&self.exclude)
     }
+}
+
+// === impl Place ===
+
+impl Place {
+    fn write(&self, line: String) {
+        match self {
+            Self::File(writer) => {
+                // A line that cannot be written is lost: there is nowhere left to say so.
+                let _lost = writer.write_within(line, sink::PATIENCE);
+            }
+            Self::Stream(sink) => sink.write(line.as_bytes()),
+        }
+    }
+}
+
+fn stream(out: impl io::Write + Send + 'static) -> anyhow::Result<Place> {
+    let sink = Sink::start(out).context("cannot start the thread of a log")?;
+    Ok(Place::Stream(sink))
 }
 
 /// Whether a logger takes access logs and nothing else.
@@ -197,26 +227,6 @@ fn plain_form(encoder: &LogEncoder) -> Option<&LogEncoder> {
         }
         _ => Some(encoder),
     }
-}
-
-/// Opens a log file to append to. What it creates is for the owner alone: logs tell about users.
-fn open(path: &Path) -> anyhow::Result<File> {
-    if let Some(directory) = path
-        .parent()
-        .filter(|directory| !directory.as_os_str().is_empty())
-    {
-        let created = fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(directory);
-        created.with_context(|| format!("cannot create the directory {}", directory.display()))?;
-    }
-    let opened = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .mode(0o600)
-        .open(path);
-    opened.with_context(|| format!("cannot open {}", path.display()))
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 pub(crate) mod access_log;
 pub(crate) mod exchange;
 pub(crate) mod interim;
-pub(crate) mod log_writer;
 pub(crate) mod outgoing;
 pub(crate) mod pipeline;
 pub(crate) mod pods;

@@ -17,7 +17,6 @@ pub mod fuzzing;
 mod http;
 mod keepalive;
 mod listener;
-#[allow(dead_code, unused_imports, reason = "the access log comes to use it")]
 mod log;
 pub mod manual;
 #[cfg(any(test, fuzzing))]

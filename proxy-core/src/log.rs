@@ -13,7 +13,7 @@ mod writer;
 
 pub use self::file::{Compression, DirMode, FileSettings, Rolling};
 pub(crate) use self::filter::{Filter, Filters, ItemAction};
-pub(crate) use self::format::{Fields, Format, Keys, Level, LevelFormat, Record, Style};
+pub(crate) use self::format::{Fields, Format, Keys, Level, LevelFormat, Record};
 pub(crate) use self::sampler::Sampler;
 pub(crate) use self::time::{DurationFormat, TimeFormat};
 pub use self::writer::{Destination, LogFiles, LogWriter};

@@ -14,6 +14,7 @@ use crate::forward::worker::Worker;
 use crate::http::connection::Connection;
 use crate::http::server::{self, HttpSettings};
 use crate::http::sweep::ConnLimits;
+use crate::log::LogFiles;
 use crate::snapshot::Snapshot;
 use crate::upstream::connect::{Connector, Io};
 use crate::upstream::load::Slots;
@@ -71,6 +72,7 @@ pub(crate) fn view(caddyfile: &str) -> Arc<Snapshot<View>> {
     let surroundings = Surroundings {
         resolvers: Arc::new(ResolverSet::new(ResolveSettings::default())),
         certificates: Arc::new(compile::certificates(None).expect("there is no data directory")),
+        log_files: LogFiles::default(),
         passwords: Arc::default(),
         slots: Slots::default(),
         bare_line_feeds: false,

@@ -17,6 +17,7 @@ use crate::control::{Control, Reconciler};
 use crate::forward::pipeline::Handler;
 use crate::forward::view::View;
 use crate::forward::worker::Worker;
+use crate::log::LogFiles;
 use crate::snapshot::Snapshot;
 use crate::stats::Stats;
 use crate::thread::{self, Thread};
@@ -25,7 +26,7 @@ use crate::upstream::load::Slots;
 use crate::upstream::resolve::{ResolveSettings, ResolverSet};
 
 /// What a proxy is built with, besides its configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Worker threads, each with its own listening sockets, connections and pools. At least 1. Default 1.
     pub workers: usize,
@@ -42,6 +43,8 @@ pub struct Options {
     /// better. Chunks and answers keep their line ends. Default `false`: whoever stands in front of this proxy may
     /// see other lines, and so other requests.
     pub bare_line_feeds: bool,
+    /// Log files that are open, for who writes some of them too. Default: none.
+    pub log_files: LogFiles,
 }
 
 /// A proxy whose configuration is compiled and whose sockets are bound.
@@ -83,6 +86,7 @@ impl Default for Options {
             dns_floor: Duration::from_secs(1),
             dns_ceiling: Duration::from_secs(30),
             bare_line_feeds: false,
+            log_files: LogFiles::default(),
         }
     }
 }
@@ -248,6 +252,7 @@ fn surroundings(options: &Options) -> Result<Surroundings, BuildErrors> {
     Ok(Surroundings {
         resolvers: Arc::new(ResolverSet::new(settings)),
         certificates: Arc::new(compile::certificates(options.data_dir.clone())?),
+        log_files: options.log_files.clone(),
         passwords: Arc::default(),
         slots: Slots::default(),
         bare_line_feeds: options.bare_line_feeds,

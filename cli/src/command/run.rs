@@ -3,7 +3,7 @@
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
-use proxy_core::{Admin, AdminOptions, Options, Proxy, Report, Stats};
+use proxy_core::{Admin, AdminOptions, LogFiles, Options, Proxy, Report, Stats};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -26,10 +26,16 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Outcome {
     }
     let files = Files(environment.clone());
     let (loaded, seen) = first(args, &files)?;
-    logging::start(loaded.config.logging.as_ref(), environment.coloured_stderr())?;
+    let log_files = LogFiles::default();
+    logging::start(
+        loaded.config.logging.as_ref(),
+        environment.coloured_stderr(),
+        &log_files,
+    )?;
     loaded.warnings.iter().for_each(reload::log_warning);
     let options = Options {
         bare_line_feeds: args.lax.contains(&Lax::BareLineFeeds),
+        log_files,
         ..environment.proxy_options(workers)
     };
     runtime::block_on(async {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// How long a line is waited for. As long as its place takes them, lines are there once they were logged; when it
 /// does not, one of them costs this much and those after it nothing.
-const PATIENCE: Duration = Duration::from_millis(100);
+pub(super) const PATIENCE: Duration = Duration::from_millis(100);
 /// Lines that may wait; further ones are lost.
 const QUEUE: usize = 1024;
 

@@ -3,6 +3,9 @@
 use caddy_config::{FileWriter, LineFormat};
 use tracing::{debug, error, info, warn};
 
+use std::fs;
+use std::path::Path;
+
 use super::*;
 
 /// The lines that the loggers of `logs` write into `file` while `work` runs.
@@ -15,7 +18,7 @@ fn lines_of(logs: &[(&str, Log)], file: &Path, work: impl FnOnce()) -> Vec<Strin
         logs,
         ..Logging::default()
     };
-    let loggers = Loggers::new(Some(&logging), false).unwrap();
+    let loggers = Loggers::new(Some(&logging), false, &LogFiles::default()).unwrap();
     tracing::subscriber::with_default(Registry::default().with(loggers), work);
     fs::read_to_string(file)
         .unwrap()
@@ -151,14 +154,17 @@ fn a_discarded_log_has_no_lines_and_a_bad_path_is_an_error_with_its_path() {
         logs: [(DEFAULT.to_owned(), discard)].into(),
         ..Logging::default()
     };
-    let loggers = Loggers::new(Some(&logging), false).unwrap();
+    let loggers = Loggers::new(Some(&logging), false, &LogFiles::default()).unwrap();
     assert_eq!(loggers.most_verbose(), None);
 
     let bad = Logging {
         logs: [("bad".to_owned(), to_file(Path::new("/dev/null/x.log")))].into(),
         ..Logging::default()
     };
-    let message = format!("{:#}", Loggers::new(Some(&bad), false).unwrap_err());
+    let message = format!(
+        "{:#}",
+        Loggers::new(Some(&bad), false, &LogFiles::default()).unwrap_err()
+    );
     assert!(
         message.contains("the log bad") && message.contains("/dev/null"),
         "{message}"
@@ -189,7 +195,7 @@ fn an_access_log_is_left_to_the_proxy() {
         logs: [("log0".to_owned(), log)].into(),
         ..Logging::default()
     };
-    let loggers = Loggers::new(Some(&logging), false).unwrap();
+    let loggers = Loggers::new(Some(&logging), false, &LogFiles::default()).unwrap();
     assert_eq!(
         loggers.most_verbose(),
         Some(Level::INFO),

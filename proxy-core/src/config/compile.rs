@@ -16,6 +16,7 @@ use crate::forward::view::{Entry, ServerView, View};
 use crate::http::forwarded::IpSet;
 use crate::http::server::HttpSettings;
 use crate::http::sweep::ConnLimits;
+use crate::log::{FileSettings, LogFiles, LogWriter};
 use crate::routing::routes::Routes;
 use crate::routing::template::Template;
 use crate::tls::{Certificates, TlsSite};
@@ -49,6 +50,8 @@ pub(crate) struct Planned {
 pub(crate) struct Surroundings {
     pub(crate) resolvers: Arc<ResolverSet>,
     pub(crate) certificates: Arc<Certificates>,
+    /// Log files that are open.
+    pub(crate) log_files: LogFiles,
     /// Compares the passwords of `basic_auth`.
     pub(crate) passwords: Arc<Verifier>,
     /// Where the requests of each upstream are counted.
@@ -64,6 +67,8 @@ pub(crate) struct Compiler<'a> {
     pub(crate) errors: Vec<BuildError>,
     pub(crate) warnings: Vec<String>,
     pub(crate) clusters: Vec<crate::upstream::cluster::Cluster>,
+    /// Log files, and how they are to go on.
+    pub(crate) log_files: Vec<(Arc<LogWriter>, FileSettings)>,
     /// The number of `doors_handler`s so far.
     pub(crate) doors: usize,
     /// The server that is being compiled.
@@ -80,6 +85,7 @@ pub(crate) fn compile(config: &model::Config, surroundings: &Surroundings) -> Re
         errors: Vec::new(),
         warnings: Vec::new(),
         clusters: Vec::new(),
+        log_files: Vec::new(),
         doors: 0,
         server: String::new(),
         noted: BTreeSet::new(),
@@ -89,6 +95,7 @@ pub(crate) fn compile(config: &model::Config, surroundings: &Surroundings) -> Re
         errors,
         warnings,
         clusters,
+        log_files,
         ..
     } = compiler;
     if !errors.is_empty() {
@@ -96,8 +103,10 @@ pub(crate) fn compile(config: &model::Config, surroundings: &Surroundings) -> Re
     }
     let (servers, listeners) = compiled;
     let grace = config.apps.http.as_ref().and_then(|app| app.grace_period);
+    let mut view = View::new(servers, clusters, grace);
+    view.log_files = log_files;
     Ok(Compiled {
-        view: View::new(servers, clusters, grace),
+        view,
         listeners,
         warnings,
     })
@@ -132,7 +141,8 @@ impl Compiler<'_> {
             http: app.http_port.unwrap_or(HTTP_PORT),
             https: app.https_port.unwrap_or(HTTPS_PORT),
         };
-        let opened = logs::Opened::new(config.logging.as_ref(), &mut self.errors);
+        let opened = logs::Opened::new(self, config.logging.as_ref());
+        self.log_files.clone_from(&opened.files);
         let (mut views, mut plans) = (Vec::new(), Vec::new());
         let mut redirects = https::Redirects::default();
         for (name, server) in &app.servers {

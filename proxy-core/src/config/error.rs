@@ -106,6 +106,16 @@ pub enum BuildError {
         /// What the system says.
         source: io::Error,
     },
+    /// The form of a log's lines.
+    #[error("log {name}: {what}: `{value}`")]
+    LogFormat {
+        /// The log's name.
+        name: String,
+        /// What is wrong.
+        what: &'static str,
+        /// The value.
+        value: String,
+    },
     /// The configuration has no server.
     #[error(
         "the configuration has no site; a Caddyfile of the two lines `localhost:8080` and `respond hello` has one"

@@ -224,6 +224,7 @@ impl Reconciler {
         }
         let routes_changed = self.running.current().config.apps != config.apps;
         state.listeners.become_next(&mut next);
+        view.settle_logs();
         self.views.publish(view);
         lock(&self.old_views).push(last);
         self.surroundings.resolvers.begin();

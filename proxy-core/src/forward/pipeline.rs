@@ -182,7 +182,7 @@ impl Service for Handler {
             .as_ref()
             .and_then(|logs| Access::begin(logs, &Request::new(Body::empty()), connection));
         match access {
-            Some(access) => access.finish(response, &exchange.seen, &worker.counters),
+            Some(access) => Box::new(access).finish(response, exchange.seen, &worker.counters),
             None => response,
         }
     }
@@ -218,7 +218,7 @@ impl<'a> Exchange<'a> {
             response = response.map(|body| limit::within(body, self.server.write_timeout));
         }
         match self.access {
-            Some(access) => access.finish(response, &self.seen, &self.worker.counters),
+            Some(access) => access.finish(response, self.seen, &self.worker.counters),
             None => response,
         }
     }

@@ -13,6 +13,7 @@ use crate::http::connection::Group;
 use crate::http::forwarded::IpSet;
 use crate::http::server::HttpSettings;
 use crate::http::sweep::ConnLimits;
+use crate::log::{FileSettings, LogWriter};
 use crate::routing::routes::Routes;
 use crate::snapshot::Snapshot;
 use crate::upstream::cluster::{Cluster, Upstream};
@@ -30,6 +31,8 @@ pub(crate) struct View {
     pub(crate) entries: Vec<Option<Entry>>,
     /// How long what is in flight may take once its listener is gone. Default 30 seconds.
     pub(crate) grace: Duration,
+    /// Log files, and how they go on once this view is the current one.
+    pub(crate) log_files: Vec<(Arc<LogWriter>, FileSettings)>,
     names: Vec<Arc<Name>>,
 }
 
@@ -89,7 +92,15 @@ impl View {
             servers,
             clusters,
             entries: Vec::new(),
+            log_files: Vec::new(),
             grace: grace.filter(|grace| !grace.is_zero()).unwrap_or(GRACE),
+        }
+    }
+
+    /// Lets log files go on as this configuration wants them.
+    pub(crate) fn settle_logs(&self) {
+        for (writer, settings) in &self.log_files {
+            writer.settle(settings);
         }
     }
 

@@ -71,6 +71,13 @@ impl Filters {
     pub(crate) fn new(filters: impl IntoIterator<Item = (String, Filter)>) -> Self {
         Self(filters.into_iter().collect())
     }
+
+    /// These filters too; of two for one field, the one that is there stays.
+    pub(crate) fn add(&mut self, others: Self) {
+        for (path, filter) in others.0 {
+            self.0.entry(path).or_insert(filter);
+        }
+    }
 }
 
 // === impl Filter ===

@@ -161,6 +161,11 @@ impl Format {
         }
     }
 
+    /// The same in another style.
+    pub(crate) fn in_style(self, style: Style) -> Self {
+        Self { style, ..self }
+    }
+
     /// The whole line of what the logger `name` says.
     pub(crate) fn line(&self, record: &dyn Record, name: &str) -> String {
         let mut line = String::with_capacity(1024);

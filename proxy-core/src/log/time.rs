@@ -62,7 +62,7 @@ impl TimeFormat {
     }
 
     /// Whether it is written as text, not as a number.
-    pub(super) fn is_text(&self) -> bool {
+    pub(crate) fn is_text(&self) -> bool {
         matches!(self, Self::Text(..))
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -22,6 +23,9 @@ const CHUNK: usize = 64 * 1024;
 /// How long the last lines may take when the log is closed: a disk is quick enough, and a pipe that nobody
 /// reads must not keep the process from ending.
 const LAST_LINES: Duration = Duration::from_secs(2);
+
+/// The name of the threads that write.
+const THREAD: &str = "log";
 
 /// Where lines go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,10 +54,14 @@ pub struct LogWriter {
     thread: Option<Mutex<Receiver<()>>>,
     /// Of a file, as it is written now.
     settings: Mutex<Option<FileSettings>>,
+    /// A line was not written in time: the next one is not waited for.
+    is_slow: AtomicBool,
 }
 
 enum Work {
     Line(String),
+    /// Told when all lines before are written.
+    Sync(SyncSender<()>),
     Settle(Box<FileSettings>),
 }
 
@@ -126,6 +134,7 @@ impl LogWriter {
             work: None,
             thread: None,
             settings: Mutex::default(),
+            is_slow: AtomicBool::new(false),
         }
     }
 
@@ -133,7 +142,7 @@ impl LogWriter {
         let (work, queue) = sync_channel(QUEUE);
         let (running, thread) = sync_channel(0);
         std::thread::Builder::new()
-            .name("log".to_owned())
+            .name(THREAD.to_owned())
             .spawn(move || {
                 let _hangs_up_at_the_end: SyncSender<()> = running;
                 Writing::new(output).run(&queue);
@@ -142,6 +151,7 @@ impl LogWriter {
             work: Some(work),
             thread: Some(Mutex::new(thread)),
             settings: Mutex::new(settings),
+            is_slow: AtomicBool::new(false),
         })
     }
 
@@ -151,6 +161,29 @@ impl LogWriter {
             None | Some(Ok(())) => true,
             Some(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) => false,
         }
+    }
+
+    /// As [`LogWriter::write`], and waits until the line is written, but not longer than `patience`; nor at all if
+    /// the lines before were not written in time. Not for requests.
+    pub fn write_within(&self, line: String, patience: Duration) -> bool {
+        let is_queued = self.write(line);
+        // What the writing thread itself has to say cannot wait for that thread.
+        let is_own = std::thread::current().name() == Some(THREAD);
+        let was_slow = self.is_slow.load(Ordering::Relaxed);
+        if !is_queued || is_own {
+            return is_queued;
+        }
+        let (written, when) = sync_channel(1);
+        let asked = self
+            .work
+            .as_ref()
+            .map(|work| work.try_send(Work::Sync(written)).is_ok());
+        if asked == Some(true) {
+            let patience = if was_slow { Duration::ZERO } else { patience };
+            let is_slow = when.recv_timeout(patience).is_err();
+            self.is_slow.store(is_slow, Ordering::Relaxed);
+        }
+        true
     }
 
     /// Lets a file go on with other settings, if they are others. It keeps its path.
@@ -235,12 +268,15 @@ impl Writing {
                     }
                 }
                 Ok(Work::Settle(settings)) => self.settle(*settings),
+                Ok(Work::Sync(written)) => told(&written),
                 Ok(Work::Line(line)) => {
                     self.take(&line);
-                    let settings = self.fill(queue);
+                    let other = self.fill(queue);
                     self.write();
-                    if let Some(settings) = settings {
-                        self.settle(settings);
+                    match other {
+                        Some(Work::Settle(settings)) => self.settle(*settings),
+                        Some(Work::Sync(written)) => told(&written),
+                        Some(Work::Line(_)) | None => {}
                     }
                 }
             }
@@ -252,12 +288,12 @@ impl Writing {
         self.count += 1;
     }
 
-    /// Takes what is there already, up to a chunk, or to other settings, which it gives.
-    fn fill(&mut self, queue: &Receiver<Work>) -> Option<FileSettings> {
+    /// Takes what is there already, up to a chunk, or to something that is no line, which it gives.
+    fn fill(&mut self, queue: &Receiver<Work>) -> Option<Work> {
         while self.lines.len() < CHUNK {
             match queue.try_recv() {
                 Ok(Work::Line(line)) => self.take(&line),
-                Ok(Work::Settle(settings)) => return Some(*settings),
+                Ok(other) => return Some(other),
                 Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
             }
         }
@@ -289,6 +325,11 @@ impl Writing {
             file.settle(settings);
         }
     }
+}
+
+fn told(written: &SyncSender<()>) {
+    // Whoever asked may have lost patience.
+    let _unheard = written.try_send(());
 }
 
 #[cfg(test)]
@@ -324,6 +365,20 @@ mod tests {
         }
         assert!(dropped > 0, "the queue is bounded");
         drop(writer);
+    }
+
+    #[test]
+    fn who_waits_for_a_line_finds_it_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.log");
+        let writer = open(&path).unwrap();
+        for number in 0..10 {
+            assert!(writer.write_within(format!("{number}\n"), Duration::from_secs(60)));
+            assert_eq!(
+                std::fs::read_to_string(&path).unwrap().lines().count(),
+                number + 1
+            );
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What is written down: one line for each request, whose fault a failure was, and never a secret.
 
+mod forms;
+
 use std::net::Ipv4Addr;
 
 use http::Method;
