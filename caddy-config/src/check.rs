@@ -9,7 +9,6 @@ pub(crate) use self::{
 };
 use crate::{
     model::{HostPortError, IpRange, ListenAddress, ListenError, ListenerWrapper},
-    regexp,
     template::{Part, Placeholder, Template, TemplateError},
 };
 
@@ -70,13 +69,6 @@ pub(crate) fn no_placeholder(text: &str) -> Result<(), &'static str> {
     } else {
         Ok(())
     }
-}
-
-/// A regular expression.
-pub(crate) fn regex(pattern: &str) -> Result<(), String> {
-    regexp::compile(pattern)
-        .map(drop)
-        .map_err(|error| error.to_string())
 }
 
 /// An address, a network in CIDR form, or text with a placeholder that stands for one.
@@ -281,7 +273,7 @@ pub(crate) fn canonical_field(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{canonical_field, field_name, field_value, go_number, host, regex};
+    use super::{canonical_field, field_name, field_value, go_number, host};
 
     #[test]
     fn field_names_are_tokens() {
@@ -349,15 +341,5 @@ mod tests {
     fn field_names_are_stored_in_their_usual_form() {
         assert_eq!(canonical_field("x-foo-BAR"), "X-Foo-Bar");
         assert_eq!(canonical_field("ETag"), "Etag");
-    }
-
-    #[test]
-    fn a_wrong_expression_says_what_is_wrong() {
-        assert!(regex("^/a(b|c)$").is_ok());
-        assert_eq!(
-            regex("(a").unwrap_err(),
-            "this regular expression is wrong: unclosed group"
-        );
-        assert!(regex(&"(".repeat(10_000)).is_err());
     }
 }

@@ -68,6 +68,7 @@ pub struct Program {
     root: Expr,
     placeholders: Vec<Placeholder>,
     matchers: Vec<MatcherSet>,
+    regexp_states: usize,
 }
 
 /// A part of a [`Program`].
@@ -196,6 +197,11 @@ impl Program {
     #[must_use]
     pub fn matchers(&self) -> &[MatcherSet] {
         &self.matchers
+    }
+
+    /// The work that its regular expressions make, see [`crate::regexp`].
+    pub(crate) const fn regexp_states(&self) -> usize {
+        self.regexp_states
     }
 
     /// Whether the expression is true for the request that `facts` tells of.

@@ -6,6 +6,11 @@
 //! refused.
 
 use regex::{Regex, RegexBuilder};
+use regex_syntax::{
+    ParserBuilder,
+    hir::{Class, ClassUnicodeRange, Hir, HirKind},
+    utf8::Utf8Sequences,
+};
 
 /// Memory of a compiled expression, in bytes.
 const MAX_SIZE: usize = 1024 * 1024;
@@ -21,35 +26,86 @@ const MAX_DEPTH: u32 = 50;
 #[error("this regular expression is {0}")]
 pub struct RegexpError(String);
 
+/// The work that one expression may make, in states of its automaton. It is reached before [`MAX_SIZE`] is.
+const MAX_STATES: usize = 20_000;
+
+/// The work that all expressions of a configuration may make.
+const ALL_STATES: usize = 4_000_000;
+
+/// The work that the expressions of one configuration may still make.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    left: usize,
+}
+
 /// Compiles an expression in Go's syntax.
 ///
 /// # Errors
 ///
-/// One that is wrong, or that needs more than 1 MiB of memory.
+/// One that is wrong, or that needs about 1 MiB of memory.
 pub fn compile(pattern: &str) -> Result<Regex, RegexpError> {
-    if pattern.len() > MAX_LENGTH {
-        return Err(RegexpError(format!("longer than {MAX_LENGTH} bytes")));
-    }
-    let translated = Translator::new(pattern).translate();
+    let (translated, _) = checked(pattern)?;
     RegexBuilder::new(&translated)
         .size_limit(MAX_SIZE)
         .nest_limit(MAX_DEPTH)
         .build()
-        .map_err(|error| RegexpError(reason(&translated, &error)))
+        .map_err(|error| RegexpError(error.to_string()))
+}
+
+/// What [`compile`] would refuse, and the work that it would have, without doing it.
+pub(crate) fn check(pattern: &str) -> Result<usize, RegexpError> {
+    checked(pattern).map(|(_, states)| states)
+}
+
+/// The expression in the syntax of the crate `regex`, and its states.
+fn checked(pattern: &str) -> Result<(String, usize), RegexpError> {
+    if pattern.len() > MAX_LENGTH {
+        return Err(RegexpError(format!("longer than {MAX_LENGTH} bytes")));
+    }
+    let translated = Translator::new(pattern).translate();
+    let parsed = ParserBuilder::new()
+        .nest_limit(MAX_DEPTH)
+        .build()
+        .parse(&translated);
+    let hir = parsed.map_err(|error| RegexpError(reason(&error)))?;
+    let states = states(&hir);
+    if states > MAX_STATES {
+        return Err(RegexpError(
+            "too large once its repetitions are written out".to_owned(),
+        ));
+    }
+    Ok((translated, states))
+}
+
+/// About as many states as the automaton has.
+fn states(hir: &Hir) -> usize {
+    let sum = |parts: &[Hir]| parts.iter().map(states).fold(1, usize::saturating_add);
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => 1,
+        HirKind::Literal(literal) => literal.0.len(),
+        HirKind::Class(Class::Bytes(class)) => class.ranges().len(),
+        HirKind::Class(Class::Unicode(class)) => {
+            let bytes = |range: &ClassUnicodeRange| -> usize {
+                Utf8Sequences::new(range.start(), range.end())
+                    .map(|sequence| sequence.len())
+                    .sum()
+            };
+            class.ranges().iter().map(bytes).fold(1, usize::saturating_add)
+        }
+        HirKind::Repetition(repetition) => {
+            let times = repetition.max.unwrap_or(repetition.min).max(1);
+            states(&repetition.sub).saturating_mul(usize::try_from(times).unwrap_or(usize::MAX))
+        }
+        HirKind::Capture(capture) => states(&capture.sub).saturating_add(2),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => sum(parts),
+    }
 }
 
 /// One line; the crate's own message draws the expression over several.
-fn reason(pattern: &str, error: &regex::Error) -> String {
-    if matches!(error, regex::Error::CompiledTooBig(_)) {
-        return "too large once its repetitions are written out".to_owned();
-    }
-    let parsed = regex_syntax::ParserBuilder::new()
-        .nest_limit(MAX_DEPTH)
-        .build()
-        .parse(pattern);
-    match parsed {
-        Err(regex_syntax::Error::Parse(error)) => format!("wrong: {}", error.kind()),
-        Err(regex_syntax::Error::Translate(error)) => format!("wrong: {}", error.kind()),
+fn reason(error: &regex_syntax::Error) -> String {
+    match error {
+        regex_syntax::Error::Parse(error) => format!("wrong: {}", error.kind()),
+        regex_syntax::Error::Translate(error) => format!("wrong: {}", error.kind()),
         _ => "wrong".to_owned(),
     }
 }
@@ -59,6 +115,32 @@ fn reason(pattern: &str, error: &regex::Error) -> String {
 struct Translator<'p> {
     rest: &'p str,
     out: String,
+}
+
+// === impl Budget ===
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { left: ALL_STATES }
+    }
+}
+
+impl Budget {
+    /// Takes the work of one expression.
+    pub(crate) fn take(&mut self, pattern: &str) -> Result<(), RegexpError> {
+        let states = check(pattern)?;
+        self.take_states(states)
+    }
+
+    /// Takes work that was counted elsewhere.
+    pub(crate) fn take_states(&mut self, states: usize) -> Result<(), RegexpError> {
+        self.left = self.left.checked_sub(states).ok_or_else(|| {
+            RegexpError(
+                "one too many: all of this configuration together would need too much memory".to_owned(),
+            )
+        })?;
+        Ok(())
+    }
 }
 
 // === impl Translator ===
@@ -232,7 +314,7 @@ fn repetition(text: &str) -> Option<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::compile;
+    use super::{Budget, compile};
 
     #[test]
     fn what_go_accepts_matches_what_it_matches_there() {
@@ -307,5 +389,28 @@ mod tests {
         for pattern in ["(".repeat(10_000), "(".repeat(1_000), "a".repeat(10_000)] {
             assert!(compile(&pattern).is_err());
         }
+    }
+
+    #[test]
+    fn what_is_not_refused_compiles() {
+        let patterns = [
+            ".{600}",
+            r"\pL{7}",
+            r"(?i)\pL{6}",
+            "((a{10}){10}){50}",
+            "[a-z]{5000}",
+            "(a|b|c){2000}",
+        ];
+        for pattern in patterns {
+            assert!(compile(pattern).is_ok(), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn all_of_a_configuration_share_a_budget() {
+        let mut budget = Budget::default();
+        let taken = (0..10_000).take_while(|_| budget.take(".{600}").is_ok()).count();
+        assert!((100..1_000).contains(&taken), "{taken}");
+        assert!(budget.take("^/a").is_ok(), "a small one still fits");
     }
 }

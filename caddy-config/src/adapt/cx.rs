@@ -6,11 +6,17 @@ use super::{named_routes::Invocation, order::Order, shorthand};
 use crate::{
     caddyfile::{parser::Line, token::Token},
     check::ValueError,
-    expression::ExpressionError,
+    expression::{ExpressionError, Program},
+    model::{Expression, MatcherSet},
+    regexp,
     source::{Report, Sources, Span},
     suggest::did_you_mean,
     support::{self, Area, Support, SupportState, support_of},
 };
+
+/// Each use of a named matcher is a copy of it. More values than these are refused: what refers to one large matcher
+/// again and again would be larger than memory.
+const MAX_COPIES: usize = 2_000_000;
 
 /// Findings and counters.
 #[derive(Debug)]
@@ -31,6 +37,9 @@ pub(super) struct Cx<'a> {
     named_route: Option<String>,
     /// Which directive runs before which.
     pub(super) order: Order,
+    regexps: regexp::Budget,
+    /// How many values of named matchers may still be copied.
+    copies: usize,
     /// Whether the site being read has braces.
     braced: bool,
 }
@@ -57,6 +66,8 @@ impl<'a> Cx<'a> {
             invocations: Vec::new(),
             named_route: None,
             order: Order::default(),
+            regexps: regexp::Budget::default(),
+            copies: MAX_COPIES,
             braced: true,
         }
     }
@@ -89,6 +100,40 @@ impl<'a> Cx<'a> {
             .ok()
     }
 
+    /// Takes a copy of a matcher that `name` refers to, or reports that there are too many.
+    pub(super) fn copy(&mut self, name: &Token, set: &MatcherSet) -> Option<MatcherSet> {
+        match self.copies.checked_sub(set.weight()) {
+            Some(left) => {
+                self.copies = left;
+                Some(set.clone())
+            }
+            None => {
+                let help = "use it less often: put what it is for into one `handle`".to_owned();
+                self.error(name.span, "this matcher is too large for all of its uses", help);
+                None
+            }
+        }
+    }
+
+    /// Reports what is wrong with a regular expression that `token` has.
+    pub(super) fn check_regex(&mut self, token: &Token, pattern: &str) {
+        let result = self.regexps.take(pattern).map_err(|error| error.to_string());
+        self.check(token, result);
+    }
+
+    /// Reports what is wrong with an expression that is written in `span`.
+    pub(super) fn check_expression(&mut self, expression: &Expression, span: Span) {
+        let Expression { expr, name } = expression;
+        match Program::parse(expr, name.as_deref()) {
+            Ok(program) => {
+                if let Err(error) = self.regexps.take_states(program.regexp_states()) {
+                    self.error(span, error.to_string(), None);
+                }
+            }
+            Err(error) => self.expression_error(expr, span, &error),
+        }
+    }
+
     /// Reports what is wrong with a value; a placeholder by the name it is written with, at its own place.
     pub(super) fn check_value(&mut self, token: &Token, result: Result<(), ValueError>) {
         let error = match result {
@@ -109,9 +154,9 @@ impl<'a> Cx<'a> {
         self.error(span, message, shorthand::SUPPORTED.to_owned());
     }
 
-    /// Reports what is wrong with an expression that is written in `span`, at its own place if that is found: short
-    /// placeholders are written out before an expression is read.
-    pub(super) fn expression_error(&mut self, expr: &str, span: Span, error: &ExpressionError) {
+    /// Reports an error at its own place if that is found: short placeholders are written out before an expression is
+    /// read.
+    fn expression_error(&mut self, expr: &str, span: Span, error: &ExpressionError) {
         let help = error.way_out().map(str::to_owned);
         match self.place_in(expr, error.offset(), span) {
             Some(place) => self.error(place, error.message(), help),

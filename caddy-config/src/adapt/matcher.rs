@@ -40,13 +40,13 @@ impl<'p> Scope<'p> {
 
     /// The matcher that `name` stands for. If there is none, that is reported.
     pub(super) fn find(&self, name: &Token, cx: &mut Cx<'_>) -> Option<MatcherSet> {
-        let found = self.get(&name.text).map(|(_, set)| set.clone());
-        if found.is_none() {
-            let text = cx.quote(name);
-            let help = format!("define it in this site: `{text} path /example*`");
-            cx.error(name.span, format!("the matcher `{text}` is not defined"), help);
+        if let Some((_, set)) = self.get(&name.text) {
+            return cx.copy(name, set);
         }
-        found
+        let text = cx.quote(name);
+        let help = format!("define it in this site: `{text} path /example*`");
+        cx.error(name.span, format!("the matcher `{text}` is not defined"), help);
+        None
     }
 
     fn get(&self, name: &str) -> Option<&(Span, MatcherSet)> {

@@ -1,6 +1,6 @@
 //! Lines with one value of a certain form, and settings that may occur once.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use super::cx::Cx;
 use crate::{
@@ -13,17 +13,17 @@ use crate::{
 
 /// The settings of a block that were seen.
 #[derive(Debug, Default)]
-pub(super) struct Once<'l>(Vec<(&'l str, Span)>);
+pub(super) struct Once<'l>(BTreeMap<&'l str, Span>);
 
 // === impl Once ===
 
 impl<'l> Once<'l> {
     /// Reports a setting that was seen before.
     pub(super) fn note(&mut self, name: &'l Token, cx: &mut Cx<'_>) {
-        if let Some((_, first)) = self.0.iter().find(|(seen, _)| *seen == name.text) {
-            cx.twice(name, *first);
+        match self.0.get(name.text.as_str()) {
+            Some(first) => cx.twice(name, *first),
+            None => drop(self.0.insert(&name.text, name.span)),
         }
-        self.0.push((&name.text, name.span));
     }
 }
 

@@ -113,6 +113,7 @@ fn matches(
         return Err(at(pattern.start, "a regular expression that is not a fixed text")
             .help("write it in quotes; Doorway compiles it once, not for each request"));
     };
+    compiler.regexp(pattern_text, pattern.start)?;
     let regex = regexp::compile(pattern_text).map_err(|error| at(pattern.start, error.to_string()))?;
     Ok((Expr::Matches(subject, regex), Type::Bool))
 }

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     model::MatcherSet,
+    regexp,
     template::{Placeholder, SUPPORTED},
 };
 
@@ -19,7 +20,11 @@ pub(super) struct Compiler<'e> {
     pub(super) name: Option<&'e str>,
     placeholders: Vec<Placeholder>,
     matchers: Vec<MatcherSet>,
+    regexp_states: usize,
 }
+
+/// The work that all regular expressions of one expression may make.
+const MAX_STATES: usize = 100_000;
 
 /// A compiled part and its type.
 pub(super) type Typed = (Expr, Type);
@@ -29,6 +34,7 @@ pub(super) fn program(syntax: &Syntax, name: Option<&str>) -> Result<Program, Ex
         name,
         placeholders: Vec::new(),
         matchers: Vec::new(),
+        regexp_states: 0,
     };
     let (root, found) = compiler.expr(syntax)?;
     match found {
@@ -36,6 +42,7 @@ pub(super) fn program(syntax: &Syntax, name: Option<&str>) -> Result<Program, Ex
             root,
             placeholders: compiler.placeholders,
             matchers: compiler.matchers,
+            regexp_states: compiler.regexp_states,
         }),
         Type::Dynamic => Err(at(
             syntax.start,
@@ -74,7 +81,7 @@ impl Compiler<'_> {
                 name,
                 target: None,
                 args,
-            } => match matchers::named(name, args, syntax.start, self.name)? {
+            } => match matchers::named(self, name, args, syntax.start)? {
                 Some(set) => (self.matcher(set), Type::Bool),
                 None => calls::function(self, name, args, syntax.start)?,
             },
@@ -101,6 +108,19 @@ impl Compiler<'_> {
         let (expr, found) = self.expr(syntax)?;
         expect(syntax, found, Type::Bool)?;
         Ok(expr)
+    }
+
+    /// Checks a regular expression.
+    pub(super) fn regexp(&mut self, pattern: &str, start: usize) -> Result<(), ExpressionError> {
+        let states = regexp::check(pattern).map_err(|error| at(start, error.to_string()))?;
+        self.regexp_states = self.regexp_states.saturating_add(states);
+        if self.regexp_states > MAX_STATES {
+            return Err(at(
+                start,
+                "the regular expressions of this expression are too large together",
+            ));
+        }
+        Ok(())
     }
 
     fn placeholder(&mut self, name: &str, start: usize) -> Result<Expr, ExpressionError> {

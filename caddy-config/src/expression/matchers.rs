@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::{
     ExpressionError,
+    compile::Compiler,
     error::at,
     syntax::{Node, Syntax},
 };
 use crate::{
     check,
     model::{IpMatcher, MatcherSet, RegexpMatcher},
-    regexp,
     template::Placeholder,
 };
 
@@ -30,12 +30,12 @@ pub(super) const NAMES: [&str; 12] = [
     "vars_regexp",
 ];
 
-/// The set that a call stands for; `None` if no matcher has this name. `own_name` is for regular expressions.
+/// The set that a call stands for; `None` if no matcher has this name.
 pub(super) fn named(
+    compiler: &mut Compiler<'_>,
     name: &str,
     args: &[Syntax],
     start: usize,
-    own_name: Option<&str>,
 ) -> Result<Option<MatcherSet>, ExpressionError> {
     let mut set = MatcherSet::default();
     match name {
@@ -47,7 +47,7 @@ pub(super) fn named(
                 .map(|(field, values)| (field, Some(values)))
                 .collect();
         }
-        "header_regexp" => set.header_regexp = keyed_regexp(args, start, own_name)?,
+        "header_regexp" => set.header_regexp = keyed_regexp(compiler, args, start)?,
         "host" => set.host = Some(texts(args, start)?),
         "method" => set.method = Some(fixed_texts(args, start)?),
         "path" => set.path = Some(texts(args, start)?),
@@ -62,7 +62,7 @@ pub(super) fn named(
                     ));
                 }
             };
-            set.path_regexp = Some(regexp(pattern, name, own_name)?);
+            set.path_regexp = Some(regexp(compiler, pattern, name)?);
         }
         "protocol" => match args {
             [_] => set.protocol = fixed_texts(args, start)?.pop(),
@@ -71,7 +71,7 @@ pub(super) fn named(
         "query" => set.query = Some(map(args, start)?),
         "remote_ip" => set.remote_ip = Some(ranges(args, start)?),
         "vars" => set.vars = map(args, start)?,
-        "vars_regexp" => set.vars_regexp = keyed_regexp(args, start, own_name)?,
+        "vars_regexp" => set.vars_regexp = keyed_regexp(compiler, args, start)?,
         _ => return Ok(None),
     }
     Ok(Some(set))
@@ -140,9 +140,9 @@ fn map(args: &[Syntax], start: usize) -> Result<BTreeMap<String, Vec<String>>, E
 
 /// `KEY, EXPRESSION`, with a name before if there is one.
 fn keyed_regexp(
+    compiler: &mut Compiler<'_>,
     args: &[Syntax],
     start: usize,
-    own_name: Option<&str>,
 ) -> Result<BTreeMap<String, RegexpMatcher>, ExpressionError> {
     let (name, key, pattern) = match args {
         [key, pattern] => (None, key, pattern),
@@ -154,24 +154,24 @@ fn keyed_regexp(
             ));
         }
     };
-    Ok(BTreeMap::from([(text(key)?, regexp(pattern, name, own_name)?)]))
+    Ok(BTreeMap::from([(text(key)?, regexp(compiler, pattern, name)?)]))
 }
 
 fn regexp(
+    compiler: &mut Compiler<'_>,
     pattern: &Syntax,
     name: Option<&Syntax>,
-    own_name: Option<&str>,
 ) -> Result<RegexpMatcher, ExpressionError> {
     let name = match name {
         Some(name) => Some(text(name)?),
-        None => own_name.map(str::to_owned),
+        None => compiler.name.map(str::to_owned),
     };
     let Node::String(text) = &pattern.node else {
         return Err(
             at(pattern.start, "a regular expression that is not a fixed text").help("write it in quotes")
         );
     };
-    regexp::compile(text).map_err(|error| at(pattern.start, error.to_string()))?;
+    compiler.regexp(text, pattern.start)?;
     Ok(RegexpMatcher {
         name: name.filter(|name| !name.is_empty()),
         pattern: text.clone(),

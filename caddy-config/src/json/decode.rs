@@ -7,7 +7,7 @@ use super::reader::{Member, Node, Value};
 use crate::{
     check::ValueError,
     model::Route,
-    named_routes,
+    named_routes, regexp,
     source::{Report, Span, short},
     suggest::did_you_mean,
     template,
@@ -20,6 +20,8 @@ pub(super) struct Cx<'n, 'r> {
     path: Vec<Step<'n>>,
     doors: DoorsUse,
     invocations: Vec<Invocation<'n>>,
+    /// The work that regular expressions may still make.
+    pub(super) regexps: regexp::Budget,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +66,7 @@ impl<'n, 'r> Cx<'n, 'r> {
             path: Vec::new(),
             doors: DoorsUse::default(),
             invocations: Vec::new(),
+            regexps: regexp::Budget::default(),
         }
     }
 
@@ -78,6 +81,12 @@ impl<'n, 'r> Cx<'n, 'r> {
         result
             .map_err(|message| self.error(node.span, message, None))
             .ok()
+    }
+
+    /// [`Cx::check`] of a regular expression.
+    pub(super) fn check_regex(&mut self, node: &Node, pattern: &str) -> Option<()> {
+        let result = self.regexps.take(pattern).map_err(|error| error.to_string());
+        self.check(node, result)
     }
 
     /// [`Cx::check`] of a value that may hold placeholders.

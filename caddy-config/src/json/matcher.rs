@@ -99,7 +99,11 @@ fn expression<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Expression> {
 
 fn checked(node: &Node, expression: Expression, cx: &mut Cx<'_, '_>) -> Option<Expression> {
     match Program::parse(&expression.expr, expression.name.as_deref()) {
-        Ok(_) => Some(expression),
+        Ok(program) => {
+            let taken = cx.regexps.take_states(program.regexp_states());
+            cx.check(node, taken.map_err(|error| error.to_string()))?;
+            Some(expression)
+        }
         Err(error) => {
             cx.error(node.span, error.to_string(), error.way_out().map(str::to_owned));
             None

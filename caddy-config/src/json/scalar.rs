@@ -51,7 +51,7 @@ pub(super) fn word<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<String> {
 /// A regular expression.
 pub(super) fn pattern<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<String> {
     let pattern = cx.string(node)?;
-    cx.check(node, check::regex(&pattern))?;
+    cx.check_regex(node, &pattern)?;
     Some(pattern)
 }
 

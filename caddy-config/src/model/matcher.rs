@@ -92,6 +92,33 @@ impl MatcherSet {
     }
 }
 
+impl MatcherSet {
+    /// How many values it has, at any depth; at least one.
+    pub(crate) fn weight(&self) -> usize {
+        let list = |list: &Option<Vec<String>>| list.as_ref().map_or(0, Vec::len);
+        let ranges = |matcher: &Option<IpMatcher>| matcher.as_ref().map_or(0, |matcher| matcher.ranges.len());
+        let lists =
+            |map: &BTreeMap<String, Vec<String>>| map.values().map(|list| list.len().saturating_add(1)).sum();
+        let header = |values: &Option<Vec<String>>| list(values).saturating_add(1);
+        [
+            1,
+            list(&self.host),
+            list(&self.method),
+            list(&self.path),
+            ranges(&self.client_ip),
+            ranges(&self.remote_ip),
+            self.header.values().map(header).sum(),
+            self.header_regexp.len(),
+            self.query.as_ref().map_or(0, lists),
+            lists(&self.vars),
+            self.vars_regexp.len(),
+            self.not.iter().map(Self::weight).sum(),
+        ]
+        .into_iter()
+        .fold(0, usize::saturating_add)
+    }
+}
+
 // === impl Expression ===
 
 impl Serialize for Expression {

@@ -66,7 +66,7 @@ const ACCESS: [(&str, &str); 12] = [
     ),
     (
         "basic_auth {\n\t\ta $2a$14$Zkx19XLiW6VYouLHR5NmfOFU0z2GTNmpkT/5qqR7hx4IjWJPDhjvG\n\t\ta $2a$14$Zkx19XLiW6VYouLHR5NmfOFU0z2GTNmpkT/5qqR7hx4IjWJPDhjvG\n\t}",
-        "4:3: this user is given twice",
+        "4:3: `a` is given twice, first on line 3",
     ),
     ("forward_auth a:1", "2:2: `forward_auth` needs `uri`"),
     (

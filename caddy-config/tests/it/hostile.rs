@@ -185,3 +185,63 @@ fn ten_thousand_certificates_and_addresses_are_told_apart() {
     let server = &config.apps.http.unwrap().servers["srv0"];
     assert_eq!(server.tls_connection_policies.as_ref().unwrap().len(), 10_001);
 }
+
+#[test]
+fn a_large_matcher_is_not_copied_without_end() {
+    let paths: String = (0..20_000).fold(String::new(), |mut text, number| {
+        write!(text, " /{number}").unwrap();
+        text
+    });
+    let uses = "respond @m x\n".repeat(2_000);
+    let message = caddyfile(&format!("a {{\n@m path{paths}\n{uses}}}\n")).unwrap_err();
+    assert!(
+        message.contains("this matcher is too large for all of its uses"),
+        "{message}"
+    );
+    let few = "respond @m x\n".repeat(50);
+    assert!(caddyfile(&format!("a {{\n@m path{paths}\n{few}}}\n")).is_ok());
+}
+
+#[test]
+fn many_large_regular_expressions_are_refused_together() {
+    let mut lines = String::new();
+    for number in 0..5_000 {
+        writeln!(lines, "@m{number} path_regexp {number}.{{500}}").unwrap();
+    }
+    let message = caddyfile(&format!("a {{\n{lines}}}\n")).unwrap_err();
+    assert!(
+        message.contains("all of this configuration together would need too much memory"),
+        "{message}"
+    );
+    let patterns: String = (0..5_000).fold(String::new(), |mut text, number| {
+        write!(text, r#"{{"path_regexp":{{"pattern":"{number}.{{500}}"}}}},"#).unwrap();
+        text
+    });
+    let sets = patterns.trim_end_matches(',');
+    let message = json(&format!(
+        r#"{{"apps":{{"http":{{"servers":{{"s":{{"routes":[{{"match":[{sets}]}}]}}}}}}}}}}"#
+    ))
+    .unwrap_err();
+    assert!(
+        message.contains("all of this configuration together would need too much memory"),
+        "{message}"
+    );
+    let calls = vec!["path_regexp('.{500}')"; 500].join(" || ");
+    let message = caddyfile(&format!("a {{\n@m `{calls}`\nrespond @m x\n}}\n")).unwrap_err();
+    assert!(message.contains("too large together"), "{message}");
+}
+
+#[test]
+fn long_lists_are_compared_in_one_pass() {
+    let mut hosts = "@m host".to_owned();
+    let mut users = "basic_auth {\n".to_owned();
+    let mut countries = "doors_geo {\n".to_owned();
+    for number in 0..50_000 {
+        write!(hosts, " h{number}").unwrap();
+        writeln!(users, "u{number} {{env.HASH}}").unwrap();
+        writeln!(countries, "d{number} {{\nXX\n}}").unwrap();
+    }
+    assert!(caddyfile(&format!("a {{\n{hosts}\nrespond @m x\n}}\n")).is_ok());
+    assert!(caddyfile(&format!("a {{\n{users}}}\n}}\n")).is_ok());
+    assert!(caddyfile(&format!("a {{\n{countries}}}\n}}\n")).is_err());
+}

@@ -1,6 +1,6 @@
 //! `basic_auth [matcher] [bcrypt|argon2id [REALM]] { USER HASH }`: lets known users pass.
 
-use super::super::{args::Args, cx::Cx};
+use super::super::{args::Args, cx::Cx, values::Once};
 use crate::{
     caddyfile::parser::Line,
     check,
@@ -39,17 +39,10 @@ pub(super) fn read(mut args: Args<'_>, cx: &mut Cx<'_>) -> Option<Handler> {
             .filter(|realm| !realm.is_empty()),
         hash_cache: true,
     };
+    let mut once = Once::default();
     for line in args.block() {
-        if let Some(account) = account(line, algorithm, cx) {
-            if basic
-                .accounts
-                .iter()
-                .any(|known| known.username == account.username)
-            {
-                cx.error(line.name.span, "this user is given twice", None);
-            }
-            basic.accounts.push(account);
-        }
+        once.note(&line.name, cx);
+        basic.accounts.extend(account(line, algorithm, cx));
     }
     if args.block().is_empty() {
         let help = "add lines `USER HASH` in a block".to_owned();

@@ -105,7 +105,7 @@ pub(super) fn operation(ops: &mut HeaderOps, field: &Token, values: &[Token], cx
         }
         (_, [pattern, replacement, ..]) => {
             cx.surplus(values.get(2..).unwrap_or_default());
-            cx.check(pattern, check::regex(&pattern.text));
+            cx.check_regex(pattern, &pattern.text);
             cx.check_value(replacement, check::field_value(&replacement.text));
             ops.replace.entry(name.to_owned()).or_default().push(Replacement {
                 search: String::new(),

@@ -65,7 +65,7 @@ fn mapping(line: &Line, count: usize, seen: &mut BTreeMap<String, Span>, cx: &mu
     }
     let mut mapping = Mapping::default();
     if let Some(expression) = input.text.strip_prefix('~') {
-        cx.check(input, check::regex(expression));
+        cx.check_regex(input, expression);
         mapping.input_regexp = expression.to_owned();
     } else {
         mapping.input.clone_from(&input.text);

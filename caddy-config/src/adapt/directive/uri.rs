@@ -30,7 +30,7 @@ pub(super) fn read(mut args: Args<'_>, cx: &mut Cx<'_>) -> Option<Handler> {
                 );
                 return None;
             };
-            cx.check(find, check::regex(&find.text));
+            cx.check_regex(find, &find.text);
             rewrite.path_regexp.push(RegexpReplacement {
                 find: find.text.clone(),
                 replace: text(replace, cx),
@@ -133,7 +133,7 @@ fn change(key: &Token, values: &[Token], ops: &mut QueryOps, cx: &mut Cx<'_>) {
         match values {
             [value] => ops.set.push(pair(name, &text(value, cx))),
             [pattern, replace] => {
-                cx.check(pattern, check::regex(&pattern.text));
+                cx.check_regex(pattern, &pattern.text);
                 ops.replace.push(QueryReplacement {
                     key: name.to_owned(),
                     search: String::new(),

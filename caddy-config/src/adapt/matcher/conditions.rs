@@ -1,12 +1,11 @@
 //! The conditions of one set. Several of a kind are one with all their values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::{cx::Cx, server_options::PRIVATE};
 use crate::{
     caddyfile::{parser::Line, token::Token},
     check,
-    expression::Program,
     model::{Expression, MatcherSet, RegexpMatcher},
     source::Span,
 };
@@ -57,6 +56,8 @@ const PROTOCOLS: [&str; 11] = [
 #[derive(Debug)]
 pub(super) struct Conditions<'n> {
     set: MatcherSet,
+    /// The hosts so far, in lower case.
+    hosts: BTreeSet<String>,
     /// The name of the matcher, which regular expressions without one of their own get.
     own_name: Option<&'n str>,
 }
@@ -67,6 +68,7 @@ impl<'n> Conditions<'n> {
     pub(super) fn new(own_name: Option<&'n str>) -> Self {
         Self {
             set: MatcherSet::default(),
+            hosts: BTreeSet::new(),
             own_name,
         }
     }
@@ -108,7 +110,7 @@ impl<'n> Conditions<'n> {
                     keep(field, regexp, &mut self.set.header_regexp, cx);
                 }
             }
-            "host" => hosts(kind, args, self.set.host.get_or_insert_default(), cx),
+            "host" => self.host(kind, args, cx),
             "method" => {
                 let methods = some(kind, args, cx);
                 for method in methods {
@@ -155,13 +157,22 @@ impl<'n> Conditions<'n> {
                 (words.join(" "), None)
             }
         };
-        if let Err(error) = Program::parse(&expr, name.as_deref()) {
-            let start = args.first().map_or(place, |first| first.span);
-            let end = args.last().map_or(place, |last| last.span).end;
-            let span = Span::new(start.start, end).by(start.import);
-            cx.expression_error(&expr, span, &error);
+        let start = args.first().map_or(place, |first| first.span);
+        let end = args.last().map_or(place, |last| last.span).end;
+        let expression = Expression { expr, name };
+        cx.check_expression(&expression, Span::new(start.start, end).by(start.import));
+        self.set.expression = Some(expression);
+    }
+
+    fn host(&mut self, kind: &Token, args: &[Token], cx: &mut Cx<'_>) {
+        for arg in some(kind, args, cx) {
+            cx.check_value(arg, check::template(&arg.text));
+            cx.check(arg, check::host_pattern(&arg.text));
+            if !self.hosts.insert(arg.text.to_ascii_lowercase()) {
+                cx.error(arg.span, "this host is repeated", "remove it".to_owned());
+            }
         }
-        self.set.expression = Some(Expression { expr, name });
+        self.set.host.get_or_insert_default().extend(texts(args));
     }
 
     fn path_regexp(&mut self, kind: &Token, args: &[Token], cx: &mut Cx<'_>) {
@@ -223,7 +234,7 @@ impl<'n> Conditions<'n> {
     }
 
     fn regexp(&self, name: Option<&Token>, pattern: &Token, cx: &mut Cx<'_>) -> RegexpMatcher {
-        cx.check(pattern, check::regex(&pattern.text));
+        cx.check_regex(pattern, &pattern.text);
         let name = name
             .map(|name| name.text.as_str())
             .filter(|name| !name.is_empty());
@@ -266,17 +277,6 @@ fn some<'a>(kind: &Token, args: &'a [Token], cx: &mut Cx<'_>) -> &'a [Token] {
         cx.error(kind.span, format!("`{name}` needs at least one value"), None);
     }
     args
-}
-
-fn hosts(kind: &Token, args: &[Token], hosts: &mut Vec<String>, cx: &mut Cx<'_>) {
-    for arg in some(kind, args, cx) {
-        cx.check_value(arg, check::template(&arg.text));
-        cx.check(arg, check::host_pattern(&arg.text));
-        if hosts.iter().any(|host| host.eq_ignore_ascii_case(&arg.text)) {
-            cx.error(arg.span, "this host is repeated", "remove it".to_owned());
-        }
-        hosts.push(arg.text.clone());
-    }
 }
 
 fn ranges(kind: &Token, args: &[Token], ranges: &mut Vec<String>, cx: &mut Cx<'_>) {

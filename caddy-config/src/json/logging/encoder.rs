@@ -151,7 +151,7 @@ fn regexp<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) -> RegexpFilter {
         regexp: object
             .get("regexp", cx, |node, cx| {
                 let pattern = cx.string(node)?;
-                cx.check(node, check::regex(&pattern))?;
+                cx.check_regex(node, &pattern)?;
                 Some(pattern)
             })
             .unwrap_or_default(),

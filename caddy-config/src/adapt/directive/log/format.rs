@@ -252,7 +252,7 @@ fn regexp(kind: &Token, args: &[Token], cx: &mut Cx<'_>) -> RegexpFilter {
         cx.error(kind.span, format!("`{name}` needs a regular expression"), None);
         return RegexpFilter::default();
     };
-    cx.check(pattern, check::regex(&pattern.text));
+    cx.check_regex(pattern, &pattern.text);
     RegexpFilter {
         regexp: pattern.text.clone(),
         value: rest.first().map(|value| value.text.clone()).unwrap_or_default(),
