@@ -207,3 +207,109 @@ impl Drop for Answer {
         self.clock.set(Phase::Idle);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
+
+    use super::*;
+    use crate::admin::body::Room;
+
+    const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+    /// A connection whose requests are answered with their bodies, or with why there is none.
+    fn open() -> (DuplexStream, CancellationToken, impl Future<Output = ()>) {
+        let (client, server) = tokio::io::duplex(1 << 16);
+        let stop = CancellationToken::new();
+        let stopping = stop.clone();
+        let serving = async move {
+            let room = Room::default();
+            let echo = |request: Request<Incoming>| async {
+                let read = room.read(request.into_body()).await;
+                Response::new(read.map_or_else(|error| Bytes::from(error.to_string()), |held| held.bytes))
+            };
+            serve(server, echo, stopping).await;
+        };
+        (client, stop, serving)
+    }
+
+    /// What a client gets until its connection ends, and how long that takes.
+    async fn outcome(mut client: DuplexStream, sent: &[u8]) -> (String, Duration) {
+        let began = Instant::now();
+        client.write_all(sent).await.unwrap();
+        let mut got = Vec::new();
+        client.read_to_end(&mut got).await.unwrap();
+        (String::from_utf8(got).unwrap(), began.elapsed())
+    }
+
+    fn is_about(time: Duration, expected: Duration) -> bool {
+        (expected..=expected + TICK * 2).contains(&time)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_head_that_does_not_come_ends_the_connection() {
+        for sent in [&b""[..], b"GET / HTTP/1.1\r\nHost: a\r\n"] {
+            let (client, _stop, serving) = open();
+            let ((got, time), ()) = tokio::join!(outcome(client, sent), serving);
+            assert_eq!(got, "");
+            assert!(is_about(time, HEAD), "{time:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_idle_connection_is_kept_for_a_while() {
+        let (client, _stop, serving) = open();
+        let ((got, time), ()) = tokio::join!(outcome(client, GET), serving);
+        assert!(got.starts_with("HTTP/1.1 200 OK\r\n"), "{got}");
+        assert!(is_about(time, IDLE), "{time:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_next_head_must_come_as_fast_as_the_first() {
+        let (mut client, _stop, serving) = open();
+        let asking = async {
+            client.write_all(GET).await.unwrap();
+            time::sleep(IDLE / 2).await;
+            let began = Instant::now();
+            client.write_all(b"GET / HT").await.unwrap();
+            client.read_to_end(&mut Vec::new()).await.unwrap();
+            began.elapsed()
+        };
+        let (time, ()) = tokio::join!(asking, serving);
+        assert!(is_about(time, HEAD), "{time:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_does_not_come_is_answered_and_ends_the_connection() {
+        let (client, _stop, serving) = open();
+        let sent = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nab";
+        let ((got, time), ()) = tokio::join!(outcome(client, sent), serving);
+        assert!(got.ends_with("reading request body: i/o timeout"), "{got}");
+        assert!(is_about(time, Duration::from_secs(10)), "{time:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stop_lets_the_request_under_way_be_answered() {
+        let (mut client, stop, serving) = open();
+        let asking = async {
+            let sent = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nab";
+            client.write_all(sent).await.unwrap();
+            time::sleep(TICK).await;
+            stop.cancel();
+            time::sleep(TICK).await;
+            client.write_all(b"cd").await.unwrap();
+            let mut got = String::new();
+            client.read_to_string(&mut got).await.unwrap();
+            got
+        };
+        let (got, ()) = tokio::join!(asking, serving);
+        assert!(
+            got.contains("connection: close") && got.ends_with("abcd"),
+            "{got}"
+        );
+        let (mut idle, stop, serving) = open();
+        stop.cancel();
+        serving.await;
+        assert_eq!(idle.read(&mut [0; 8]).await.unwrap(), 0);
+    }
+}

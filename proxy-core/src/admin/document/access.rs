@@ -8,6 +8,9 @@ use super::error::EditError;
 /// The last part of a path that spreads a list: each of its elements is meant.
 const SPREAD: &str = "...";
 
+/// The most parts of a path to something that is edited: as deep as a document may be nested when it is read.
+const MAX_DEPTH: usize = 128;
+
 /// What stands where a path leads nowhere.
 static NOTHING: Value = Value::Null;
 
@@ -102,6 +105,10 @@ pub(super) fn apply(root: &mut Value, edit: Edit, place: &Pointer, value: Value)
     let Some((last, way)) = place.parts.split_last() else {
         return Err(EditError::NoPath);
     };
+    // A value that is made deeper than any that can be read would be too deep for everybody who walks through it.
+    if place.parts.len() > MAX_DEPTH {
+        return Err(EditError::Depth);
+    }
     let mut here = root;
     for (depth, part) in way.iter().enumerate() {
         here = match here {

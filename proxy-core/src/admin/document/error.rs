@@ -12,6 +12,9 @@ pub(crate) enum EditError {
     /// The path names nothing.
     #[error("no traversable path")]
     NoPath,
+    /// The path is longer than any document is deep.
+    #[error("the path has too many parts")]
+    Depth,
     /// The way ends before the path does.
     #[error("invalid traversal path at: {0}")]
     Traversal(String),
@@ -102,6 +105,7 @@ impl EditError {
             Self::Missing { .. } => StatusCode::NOT_FOUND,
             Self::Body(_)
             | Self::NoPath
+            | Self::Depth
             | Self::Traversal(_)
             | Self::Index { .. }
             | Self::Bounds { .. }

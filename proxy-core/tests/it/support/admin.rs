@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use caddy_config::Surroundings;
-use proxy_core::{Admin, AdminOptions, Options, Proxy, Report};
+use proxy_core::{Admin, AdminOptions, Control, Options, Proxy, Report};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -15,6 +15,7 @@ use super::wire::{Message, Wire};
 /// A proxy whose configuration is changed over its admin API.
 pub(crate) struct AdminRig {
     pub(crate) admin: Admin,
+    pub(crate) control: Control,
     stop: CancellationToken,
     running: Option<JoinHandle<Report>>,
 }
@@ -42,12 +43,27 @@ struct Variables;
 impl AdminRig {
     /// Starts a proxy with this document.
     pub(crate) async fn start(document: &str) -> Self {
-        Self::with_options(document, AdminOptions::default()).await
+        // Caddy's usual port may be somebody's.
+        let options = AdminOptions {
+            address: "off".to_owned(),
+            ..AdminOptions::default()
+        };
+        Self::with_options(document, options).await
+    }
+
+    /// Starts a proxy with this Caddyfile.
+    pub(crate) async fn caddyfile(text: &str) -> Self {
+        let adapted = caddy_config::from_caddyfile("Caddyfile", text, &|_| None);
+        let config = adapted.unwrap_or_else(|found| panic!("{found}")).config;
+        Self::start(&config.to_json()).await
     }
 
     /// Starts a proxy with this document and these options.
     pub(crate) async fn with_options(document: &str, given: AdminOptions) -> Self {
-        let config = caddy_config::from_json("config", document).unwrap_or_else(|found| panic!("{found}"));
+        let config = match document {
+            "null" => caddy_config::Config::default(),
+            document => caddy_config::from_json("config", document).unwrap_or_else(|found| panic!("{found}")),
+        };
         let options = Options {
             workers: 1,
             ..options()
@@ -57,11 +73,13 @@ impl AdminRig {
             surroundings: Arc::new(Variables),
             ..given
         };
-        let started = Admin::start(&proxy.control(), document, given).await;
+        let control = proxy.control();
+        let started = Admin::start(&control, document, given).await;
         let stop = CancellationToken::new();
         let running = tokio::spawn(proxy.run(stop.clone()));
         Self {
             admin: started.unwrap_or_else(|error| panic!("{error}")),
+            control,
             stop,
             running: Some(running),
         }
@@ -74,6 +92,11 @@ impl AdminRig {
         Client {
             address: address.expect("the address is one of IPv4"),
         }
+    }
+
+    /// The address of the first listener of the proxy itself.
+    pub(crate) fn site(&self) -> SocketAddr {
+        self.control.addresses()[0]
     }
 
     /// Ends the API, then the proxy.
@@ -102,6 +125,27 @@ impl Client {
         wire.send(ask.bytes(&format!("localhost:{}", self.address.port())))
             .await;
         wire.answer_to(&ask.method).await
+    }
+
+    /// Asks, and wants to hear that it was done.
+    pub(crate) async fn done(&self, ask: &Ask) {
+        let answer = self.ask(ask).await;
+        assert_eq!(
+            (answer.head.status(), answer.text().as_str()),
+            (200, ""),
+            "{}",
+            String::from_utf8_lossy(&ask.bytes("HOST"))
+        );
+    }
+
+    /// Asks, and wants to be refused with this status; why.
+    pub(crate) async fn refused(&self, status: u16, ask: &Ask) -> String {
+        let answer = self.ask(ask).await;
+        let body = answer.text();
+        assert_eq!(answer.head.status(), status, "{body}");
+        assert_eq!(answer.head.all("content-type"), ["application/json"]);
+        let error: serde_json::Value = serde_json::from_str(&body).expect("an error is JSON");
+        error["error"].as_str().expect("an error says why").to_owned()
     }
 
     /// A value of the configuration as the API prints it.
