@@ -56,11 +56,11 @@ fn findings(text: &str) -> Vec<String> {
     lines.collect()
 }
 
-fn server(fields: &str) -> String {
+pub(crate) fn server(fields: &str) -> String {
     format!(r#"{{"apps":{{"http":{{"servers":{{"s":{{{fields}}}}}}}}}}}"#)
 }
 
-fn handler(fields: &str) -> String {
+pub(crate) fn handler(fields: &str) -> String {
     server(&format!(r#""routes":[{{"handle":[{{{fields}}}]}}]"#))
 }
 
@@ -332,7 +332,7 @@ fn settings_of_the_proxy_that_are_not_supported_are_errors() {
     each_is_one_finding(&cases);
 }
 
-fn each_is_one_finding(cases: &[(String, &str)]) {
+pub(crate) fn each_is_one_finding(cases: &[(String, &str)]) {
     for (text, expected) in cases {
         let found = findings(text);
         assert_eq!(found.len(), 1, "{text}: {found:?}");

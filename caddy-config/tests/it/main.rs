@@ -11,6 +11,8 @@ mod hostile;
 #[cfg(test)]
 mod json;
 #[cfg(test)]
+mod json_handlers;
+#[cfg(test)]
 mod language;
 #[cfg(test)]
 mod listening;

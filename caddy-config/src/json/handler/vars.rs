@@ -78,8 +78,13 @@ fn mapping<'n>(node: &'n Node, count: usize, cx: &mut Cx<'n, '_>) -> Option<Mapp
     if !mapping.input.is_empty() && !mapping.input_regexp.is_empty() {
         cx.error(node.span, "give either `input` or `input_regexp`", None);
     }
-    if mapping.outputs.len() != count {
-        let message = format!("{} outputs for {count} destinations", mapping.outputs.len());
+    // Counted as they stand: one that is wrong is reported already.
+    let outputs = match object.node("outputs").map(|node| &node.value) {
+        Some(Json::Array(outputs)) => outputs.len(),
+        _ => mapping.outputs.len(),
+    };
+    if outputs != count {
+        let message = format!("{outputs} outputs for {count} destinations");
         cx.error(node.span, message, None);
     }
     object.finish(cx);
