@@ -2,10 +2,14 @@
 
 mod auth;
 mod geo;
+mod proxy;
+mod tls;
 
 pub(crate) use self::{
     auth::{HASH_HELP, password_hash, user_name},
     geo::{country, download_url, is_assigned, redirect_domain},
+    proxy::{choose, cookie_name, health_upstream, is_status_or_class, port_text, proxy_url, weights},
+    tls::{base64, curve},
 };
 use crate::{
     model::{HostPortError, IpRange, ListenAddress, ListenError, ListenerWrapper},

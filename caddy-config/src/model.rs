@@ -43,8 +43,11 @@ pub use self::tls::{
     TlsConnectionPolicy, TlsMatcher,
 };
 pub use self::upstream::{
-    DynamicUpstreams, FlushInterval, HttpTransport, HttpVersion, KeepAlive, LoadBalancing, Resolver,
-    ResponseHandler, ReverseProxy, SelectionPolicy, Transport, Upstream,
+    AUpstreams, ActiveChecks, BufferSize, CaPool, CookiePolicy, DynamicUpstreams, FallbackDelay, FieldPolicy,
+    FlushInterval, HealthChecks, HttpTransport, HttpVersion, IpVersions, KeepAlive, LoadBalancing,
+    NetworkProxy, PassiveChecks, ProxyProtocolVersion, QueryPolicy, Renegotiation, Resolver, ResponseHandler,
+    ReverseProxy, SelectionPolicy, SrvUpstreams, Transport, Upstream, UpstreamAddress, UpstreamAddressError,
+    UpstreamTls,
 };
 
 /// One whole configuration document.

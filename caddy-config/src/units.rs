@@ -66,6 +66,20 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
     (!text.is_empty()).then(|| Duration::from_nanos(nanos))
 }
 
+/// [`duration`] in nanoseconds, which a `-` before it makes negative.
+pub(crate) fn signed_duration(text: &str) -> Option<i64> {
+    let (negative, rest) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let nanos = i64::try_from(duration(rest)?.as_nanos()).ok()?;
+    if negative {
+        nanos.checked_neg()
+    } else {
+        Some(nanos)
+    }
+}
+
 /// Reads `16KB` (powers of 1000), `16KiB` (powers of 1024), `1.5 MB`, `4096`; case does not matter.
 pub(crate) fn size(text: &str) -> Option<u64> {
     let (number, unit) = split_number(text.trim());

@@ -22,7 +22,6 @@ mod respond;
 mod reverse_proxy;
 mod rewrite;
 mod tls;
-mod transport;
 mod uri;
 mod vars;
 

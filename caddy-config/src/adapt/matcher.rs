@@ -62,7 +62,15 @@ pub(super) fn is_definition(line: &Line) -> bool {
 /// What a definition stands for: a condition on its line, lines of them in a block, or one expression in quotes.
 fn define(line: &Line, cx: &mut Cx<'_>) -> MatcherSet {
     let own_name = line.name.text.strip_prefix('@').unwrap_or_default();
-    let mut set = Conditions::new(Some(own_name));
+    read(line, Conditions::new(Some(own_name)), cx)
+}
+
+/// [`define`] for a line that takes conditions itself, without a name.
+pub(super) fn conditions(line: &Line, cx: &mut Cx<'_>) -> MatcherSet {
+    read(line, Conditions::new(None), cx)
+}
+
+fn read(line: &Line, mut set: Conditions<'_>, cx: &mut Cx<'_>) -> MatcherSet {
     match line.args.split_first() {
         Some((expression, rest)) if expression.quoted => {
             cx.surplus(rest);

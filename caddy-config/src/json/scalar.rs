@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     check,
-    model::{HostPort, HostPortError, IpRange, ListenAddress, ListenError, ResolverAddress},
+    model::{HostPortError, IpRange, ListenAddress, ListenError, ResolverAddress},
     units,
 };
 
@@ -92,17 +92,6 @@ pub(super) fn listen<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<ListenAd
         .ok()
 }
 
-/// Where an upstream is reached.
-pub(super) fn dial<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<HostPort> {
-    let text = cx.string(node)?;
-    let address = address(node, &text, text.strip_prefix("tcp/").unwrap_or(&text), cx)?;
-    if address.port() == 0 {
-        cx.error(node.span, "expected a port from 1 to 65535", None);
-        return None;
-    }
-    Some(address)
-}
-
 pub(super) fn resolver<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<ResolverAddress> {
     let text = cx.string(node)?;
     let plain = text.strip_prefix("udp/").unwrap_or(&text);
@@ -119,23 +108,12 @@ pub(super) fn ip_range<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<IpRang
     )
 }
 
-fn address<'n>(node: &'n Node, text: &str, plain: &str, cx: &mut Cx<'n, '_>) -> Option<HostPort> {
-    plain
-        .parse()
-        .map_err(|error: HostPortError| cx.error(node.span, error.to_string(), address_help(text)))
-        .ok()
-}
-
-/// What to do about an address that is none.
+/// What to do about an address that is none, and not one for another reason.
 fn address_help(text: &str) -> String {
-    let help = if text.starts_with("unix") || text.starts_with("fd") {
-        "unix sockets and inherited descriptors are not supported yet; use host:port"
-    } else if text.contains('{') {
-        "placeholders in addresses are not supported yet; use host:port"
-    } else if text.contains("://") {
-        "write host:port, without a scheme"
+    let help = if text.contains('{') {
+        "placeholders in addresses are not supported; use host:port"
     } else {
-        "write host:port, such as 127.0.0.1:8080 or [::1]:8080; port ranges are not supported yet"
+        "write host:port, without a scheme"
     };
     help.to_owned()
 }

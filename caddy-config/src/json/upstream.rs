@@ -1,34 +1,59 @@
 //! The reverse proxy.
 
+mod balancing;
+mod dynamic;
+mod health;
+mod tls;
+mod transport;
+
+use self::{
+    balancing::load_balancing, dynamic::dynamic_upstreams, health::health_checks, transport::transport,
+};
 use super::{
     decode::{Cx, Object},
     handler::{rewrite, status_or_placeholder},
     headers::{headers, response_matcher},
     reader::{Node, Value},
     route::route,
-    scalar::{count, dial, duration, ip_range, resolver},
+    scalar::{count, duration, ip_range},
 };
 use crate::{
     model::{
-        DynamicUpstreams, FlushInterval, HttpTransport, HttpVersion, KeepAlive, LoadBalancing, Resolver,
-        ResponseHandler, ReverseProxy, SelectionPolicy, Transport, Upstream,
+        BufferSize, FlushInterval, ResponseHandler, ReverseProxy, Upstream, UpstreamAddress,
+        UpstreamAddressError,
     },
     suggest::did_you_mean,
 };
 
 pub(super) fn reverse_proxy<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) -> ReverseProxy {
+    object.refuse("circuit_breaker", "Doorway has no plug-ins; remove it", cx);
     let mut proxy = ReverseProxy {
         transport: object.get("transport", cx, transport),
         load_balancing: object.get("load_balancing", cx, load_balancing),
-        flush_interval: object.get("flush_interval", cx, flush_interval),
+        health_checks: object.get("health_checks", cx, health_checks),
+        upstreams: Vec::new(),
         dynamic_upstreams: object.get("dynamic_upstreams", cx, dynamic_upstreams),
+        flush_interval: object.get("flush_interval", cx, flush_interval),
         trusted_proxies: object.list("trusted_proxies", cx, ip_range),
-        headers: object.get("headers", cx, |node, cx| whole(node, cx, headers)),
-        rewrite: object.get("rewrite", cx, |node, cx| whole(node, cx, rewrite)),
-        handle_response: object.list("handle_response", cx, |node, cx| {
-            whole(node, cx, response_handler)
+        headers: object.get("headers", cx, |node, cx| {
+            let mut object = Object::open(node, cx)?;
+            let headers = headers(&mut object, cx);
+            object.finish(cx);
+            Some(headers)
         }),
-        ..ReverseProxy::default()
+        request_buffers: object.get("request_buffers", cx, buffer_size),
+        response_buffers: object.get("response_buffers", cx, buffer_size),
+        stream_timeout: object.get("stream_timeout", cx, duration),
+        stream_close_delay: object.get("stream_close_delay", cx, duration),
+        stream_buffer_size: object.get("stream_buffer_size", cx, count),
+        rewrite: object.get("rewrite", cx, |node, cx| {
+            let mut object = Object::open(node, cx)?;
+            let rewrite = rewrite(&mut object, cx);
+            object.finish(cx);
+            Some(rewrite)
+        }),
+        handle_response: object.list("handle_response", cx, response_handler),
+        verbose_logs: object.flag("verbose_logs", cx),
     };
     // The documents of Doors name the source here, where Caddy has the fixed list.
     let source = object
@@ -49,50 +74,30 @@ pub(super) fn reverse_proxy<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) ->
     proxy
 }
 
-/// An object of its own, all of whose fields `decode` asks for.
-fn whole<'n, T>(
-    node: &'n Node,
-    cx: &mut Cx<'n, '_>,
-    decode: impl FnOnce(&mut Object<'n>, &mut Cx<'n, '_>) -> T,
-) -> Option<T> {
-    let mut object = Object::open(node, cx)?;
-    let value = decode(&mut object, cx);
-    object.finish(cx);
-    Some(value)
-}
-
-fn response_handler<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) -> ResponseHandler {
-    ResponseHandler {
-        matcher: object.get("match", cx, response_matcher),
-        status_code: object.get("status_code", cx, status_or_placeholder),
-        routes: object.list("routes", cx, route),
-    }
-}
-
 fn upstream<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Upstream> {
     let mut object = Object::open(node, cx)?;
-    let dial = object.require("dial", cx, dial);
+    let dial = object.require("dial", cx, address);
+    let max_requests = object.get("max_requests", cx, count);
     object.finish(cx);
-    Some(Upstream { dial: dial? })
+    Some(Upstream {
+        dial: dial?,
+        max_requests,
+    })
 }
 
-fn dynamic_upstreams<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<DynamicUpstreams> {
-    let source = named(node, "source", &["doors_upstreams"], cx, |_, _| {
-        DynamicUpstreams::Doors {}
-    });
-    if source.is_some() {
-        cx.note_doors_source(node.span);
-    }
-    source
-}
-
-fn load_balancing<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<LoadBalancing> {
-    let mut object = Object::open(node, cx)?;
-    let selection_policy = object.get("selection_policy", cx, |node, cx| {
-        named(node, "policy", &["random"], cx, |_, _| SelectionPolicy::Random {})
-    });
-    object.finish(cx);
-    Some(LoadBalancing { selection_policy })
+/// Where an upstream is reached.
+fn address<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<UpstreamAddress> {
+    let text = cx.string(node)?;
+    text.parse()
+        .map_err(|error: UpstreamAddressError| {
+            let help = if text.contains("://") {
+                "write host:port, without a scheme"
+            } else {
+                "write host:port, such as 127.0.0.1:8080 or [::1]:8080, or unix//path/of/the.sock"
+            };
+            cx.error(node.span, error.to_string(), help.to_owned());
+        })
+        .ok()
 }
 
 fn flush_interval<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<FlushInterval> {
@@ -102,43 +107,22 @@ fn flush_interval<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<FlushInterv
     }
 }
 
-fn transport<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Transport> {
-    named(node, "protocol", &["http"], cx, |object, cx| {
-        Transport::Http(http_transport(object, cx))
-    })
-}
-
-fn http_transport<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) -> HttpTransport {
-    HttpTransport {
-        resolver: object.get("resolver", cx, |node, cx| {
-            let mut object = Object::open(node, cx)?;
-            let addresses = object.list("addresses", cx, resolver);
-            object.finish(cx);
-            Some(Resolver { addresses })
-        }),
-        keep_alive: object.get("keep_alive", cx, keep_alive),
-        dial_timeout: object.get("dial_timeout", cx, duration),
-        response_header_timeout: object.get("response_header_timeout", cx, duration),
-        versions: object.list("versions", cx, |node, cx| {
-            let name = cx.string(node)?;
-            cx.check(
-                node,
-                HttpVersion::named(&name).ok_or("expected \"1.1\", \"2\" or \"h2c\""),
-            )
-        }),
+fn buffer_size<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<BufferSize> {
+    match &node.value {
+        Value::Number(text) if text == "-1" => Some(BufferSize::Unlimited),
+        _ => count(node, cx).map(BufferSize::Bytes),
     }
 }
 
-fn keep_alive<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<KeepAlive> {
+fn response_handler<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<ResponseHandler> {
     let mut object = Object::open(node, cx)?;
-    let keep_alive = KeepAlive {
-        enabled: object.get("enabled", cx, |node, cx| cx.boolean(node)),
-        max_idle_conns: object.get("max_idle_conns", cx, count),
-        max_idle_conns_per_host: object.get("max_idle_conns_per_host", cx, count),
-        idle_timeout: object.get("idle_timeout", cx, duration),
+    let handler = ResponseHandler {
+        matcher: object.get("match", cx, response_matcher),
+        status_code: object.get("status_code", cx, status_or_placeholder),
+        routes: object.list("routes", cx, route),
     };
     object.finish(cx);
-    Some(keep_alive)
+    Some(handler)
 }
 
 /// [`one_named`] where `build` does not ask which one it is.
@@ -174,4 +158,11 @@ pub(super) fn one_named<'n, T>(
     let value = build(name?, &mut object, cx);
     object.finish(cx);
     Some(value)
+}
+
+/// A text that may be absent; an empty one is.
+fn text<'n>(object: &mut Object<'n>, name: &'static str, cx: &mut Cx<'n, '_>) -> Option<String> {
+    object
+        .get(name, cx, |node, cx| cx.string(node))
+        .filter(|text| !text.is_empty())
 }

@@ -1,11 +1,30 @@
-//! The reverse proxy: upstreams, choice, transport.
+//! The reverse proxy: upstreams, choice, health, transport.
+
+mod address;
+mod balancing;
+mod dynamic;
+mod health;
+mod tls;
+mod transport;
 
 use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
+pub use self::{
+    address::{UpstreamAddress, UpstreamAddressError},
+    balancing::{CookiePolicy, FieldPolicy, LoadBalancing, QueryPolicy, SelectionPolicy},
+    dynamic::{AUpstreams, DynamicUpstreams, IpVersions, SrvUpstreams},
+    health::{ActiveChecks, HealthChecks, PassiveChecks},
+    tls::{CaPool, Renegotiation, UpstreamTls},
+    transport::{
+        FallbackDelay, HttpTransport, HttpVersion, KeepAlive, NetworkProxy, ProxyProtocolVersion, Resolver,
+        Transport,
+    },
+};
 use super::{
-    Headers, HostPort, IpRange, ResolverAddress, ResponseMatcher, Rewrite, Route, Status, http::nanos,
+    Headers, IpRange, MatcherSet, ResolverAddress, ResponseMatcher, Rewrite, Route, Status, http::nanos,
+    is_false,
 };
 
 /// Forwards requests to one of several upstreams.
@@ -14,9 +33,12 @@ pub struct ReverseProxy {
     /// How to talk to the upstreams; `None` is HTTP/1.1 with the defaults of [`HttpTransport`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transport: Option<Transport>,
-    /// Which upstream is taken.
+    /// Which upstream is taken, and how often it is tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_balancing: Option<LoadBalancing>,
+    /// How it is found out which upstreams can be taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub health_checks: Option<HealthChecks>,
     /// Fixed upstreams.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub upstreams: Vec<Upstream>,
@@ -32,12 +54,30 @@ pub struct ReverseProxy {
     /// Changes to the fields of the request sent and of the response received.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headers: Option<Headers>,
+    /// How much of a request's body is read before it is sent; `None` is nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_buffers: Option<BufferSize>,
+    /// How much of a response's body is read before it is passed on; `None` is nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_buffers: Option<BufferSize>,
+    /// How long an upgraded connection may stay open; `None` is no limit.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
+    pub stream_timeout: Option<Duration>,
+    /// How long upgraded connections outlive the configuration that they belong to; `None` is not at all in Caddy.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
+    pub stream_close_delay: Option<Duration>,
+    /// Bytes of the buffers of an upgraded connection; `None` is 32 KiB in Caddy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream_buffer_size: Option<u32>,
     /// Changes to the request sent; the one that later handlers see stays as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rewrite: Option<Rewrite>,
     /// What is done with certain responses instead of passing them on; the first that matches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub handle_response: Vec<ResponseHandler>,
+    /// Whether each request to an upstream is logged.
+    #[serde(skip_serializing_if = "is_false")]
+    pub verbose_logs: bool,
 }
 
 /// What is done with certain responses of an upstream.
@@ -58,18 +98,11 @@ pub struct ResponseHandler {
 /// One fixed upstream.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Upstream {
-    /// Where to connect; an empty host is the local machine.
-    pub dial: HostPort,
-}
-
-/// Upstreams that are found out for each request; `source` in JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "source")]
-#[non_exhaustive]
-pub enum DynamicUpstreams {
-    /// What the `doors_handler` before it in the chain chose.
-    #[serde(rename = "doors_upstreams")]
-    Doors {},
+    /// Where to connect.
+    pub dial: UpstreamAddress,
+    /// Requests in flight beyond which it is not chosen; `None` is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_requests: Option<u32>,
 }
 
 /// How soon written bytes must leave.
@@ -81,101 +114,22 @@ pub enum FlushInterval {
     Every(Duration),
 }
 
-/// How one of several upstreams is chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct LoadBalancing {
-    /// `None` is random.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub selection_policy: Option<SelectionPolicy>,
+/// How much of a body is kept in memory before it goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BufferSize {
+    /// At most so many bytes.
+    Bytes(u32),
+    /// All of it; -1 in JSON.
+    Unlimited,
 }
 
-/// The rule of choice; `policy` in JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "policy", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum SelectionPolicy {
-    /// Any available one, all equally likely.
-    Random {},
-}
+// === impl Upstream ===
 
-/// How to talk to upstreams; `protocol` in JSON.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "protocol", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Transport {
-    /// HTTP.
-    Http(HttpTransport),
-}
-
-/// HTTP to upstreams.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct HttpTransport {
-    /// Who resolves upstream names; `None` is the system's configuration.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resolver: Option<Resolver>,
-    /// Kept connections.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub keep_alive: Option<KeepAlive>,
-    /// Limit for connecting; `None` is three seconds.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
-    pub dial_timeout: Option<Duration>,
-    /// Limit from the end of the request to the response's head; `None` is no limit.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
-    pub response_header_timeout: Option<Duration>,
-    /// HTTP versions; empty means 1.1, and 2 where TLS offers it. With [`HttpVersion::H2c`] among them,
-    /// HTTP/2 is spoken without asking.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub versions: Vec<HttpVersion>,
-}
-
-/// Name servers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Resolver {
-    /// Where to ask.
-    pub addresses: Vec<ResolverAddress>,
-}
-
-/// Kept connections to upstreams.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct KeepAlive {
-    /// `Some(false)`: every request gets its own connection.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub enabled: Option<bool>,
-    /// How many idle connections in all; `None` is no limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_idle_conns: Option<u32>,
-    /// How many idle connections per upstream; `None` is 32.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_idle_conns_per_host: Option<u32>,
-    /// How long an idle connection is kept; `None` is two minutes.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
-    pub idle_timeout: Option<Duration>,
-}
-
-/// An HTTP version spoken to upstreams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[non_exhaustive]
-pub enum HttpVersion {
-    /// HTTP/1.1.
-    #[serde(rename = "1.1")]
-    Http11,
-    /// HTTP/2, agreed on in the TLS handshake.
-    #[serde(rename = "2")]
-    Http2,
-    /// HTTP/2 without TLS, by prior knowledge.
-    #[serde(rename = "h2c")]
-    H2c,
-}
-
-// === impl HttpVersion ===
-
-impl HttpVersion {
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        match name {
-            "1.1" => Some(Self::Http11),
-            "2" => Some(Self::Http2),
-            "h2c" => Some(Self::H2c),
-            _ => None,
+impl From<UpstreamAddress> for Upstream {
+    fn from(dial: UpstreamAddress) -> Self {
+        Self {
+            dial,
+            max_requests: None,
         }
     }
 }
@@ -187,6 +141,17 @@ impl Serialize for FlushInterval {
         match self {
             Self::Immediate => serializer.serialize_i64(-1),
             Self::Every(duration) => nanos(&Some(*duration), serializer),
+        }
+    }
+}
+
+// === impl BufferSize ===
+
+impl Serialize for BufferSize {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Bytes(bytes) => serializer.serialize_u32(*bytes),
+            Self::Unlimited => serializer.serialize_i64(-1),
         }
     }
 }

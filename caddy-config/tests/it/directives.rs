@@ -83,7 +83,7 @@ const ACCESS: [(&str, &str); 12] = [
     ),
     (
         "forward_auth a:1 {\n\t\turi /a\n\t\tcopy_header A\n\t}",
-        "4:3: unknown subdirective `copy_header`",
+        "4:3: unknown option `copy_header` of `reverse_proxy`",
     ),
 ];
 

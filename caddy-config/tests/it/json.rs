@@ -276,7 +276,7 @@ fn settings_of_the_proxy_that_are_not_supported_are_errors() {
             "unknown or unsupported field",
         ),
         (
-            handler(r#""handler":"reverse_proxy","health_checks":{}"#),
+            handler(r#""handler":"reverse_proxy","circuit_breakers":{}"#),
             "unknown or unsupported field",
         ),
         (
@@ -285,10 +285,10 @@ fn settings_of_the_proxy_that_are_not_supported_are_errors() {
         ),
         (
             handler(r#""handler":"reverse_proxy","upstreams":[{"dial":"a:0"}]"#),
-            "expected a port from 1 to 65535",
+            "the port is not a number from 0 to 65535",
         ),
         (
-            handler(r#""handler":"reverse_proxy","dynamic_upstreams":{"source":"a"}"#),
+            handler(r#""handler":"reverse_proxy","dynamic_upstreams":{"source":"b"}"#),
             "unknown or unsupported source",
         ),
         (
@@ -300,8 +300,8 @@ fn settings_of_the_proxy_that_are_not_supported_are_errors() {
             "unknown or unsupported protocol",
         ),
         (
-            handler(r#""handler":"reverse_proxy","load_balancing":{"retries":3}"#),
-            "unknown or unsupported field",
+            handler(r#""handler":"reverse_proxy","load_balancing":{"retries":-3}"#),
+            "expected a whole number from 0 to 4294967295",
         ),
         (
             server(r#""trusted_proxies":{"source":"dynamic"}"#),

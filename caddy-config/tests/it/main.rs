@@ -23,4 +23,6 @@ mod matchers;
 #[cfg(test)]
 mod options;
 #[cfg(test)]
+mod proxy;
+#[cfg(test)]
 mod round_trip;

@@ -3,23 +3,24 @@
 mod handlers;
 mod logging;
 mod matcher;
+mod proxy;
 mod server;
 
 use std::{collections::BTreeMap, net::IpAddr, time::Duration};
 
 use caddy_config::{
     Apps, Automation, AutomationPolicy, CertificateFile, CertificateSelection, Certificates, Config,
-    DoorsHandler, DoorsUpstream, DynamicUpstreams, ErrorRoutes, FlushInterval, Handler, HeaderOps, Headers,
-    HostPort, HttpTransport, HttpVersion, Invoke, IpRange, Issuer, KeepAlive, LoadBalancing, Replacement,
-    Resolver, ResponseHandler, ResponseMatcher, ResponseOps, ReverseProxy, Route, SelectionPolicy,
-    StaticResponse, Subroute, TlsApp, TlsConnectionPolicy, TlsMatcher, Transport, Upstream, from_json,
+    DoorsHandler, DoorsUpstream, DynamicUpstreams, ErrorRoutes, Handler, HeaderOps, Headers, HostPort,
+    Invoke, IpRange, Issuer, Replacement, ResponseMatcher, ResponseOps, Route, StaticResponse, Subroute,
+    TlsApp, TlsConnectionPolicy, TlsMatcher, from_json,
 };
 use proptest::{collection::vec, option, prelude::*};
 
 use self::{
-    handlers::{handler, rewrite, status},
+    handlers::{handler, status},
     logging::logging,
     matcher::{matcher_set, template},
+    proxy::proxy,
     server::{admin, http, pki, storage},
 };
 
@@ -113,7 +114,10 @@ fn any_doors(routes: &mut dyn Iterator<Item = &Route>) -> bool {
     routes
         .flat_map(|route| &route.handlers)
         .any(|handler| match handler {
-            Handler::ReverseProxy(proxy) => proxy.dynamic_upstreams.is_some(),
+            Handler::ReverseProxy(proxy) => proxy
+                .dynamic_upstreams
+                .as_ref()
+                .is_some_and(DynamicUpstreams::has_doors),
             Handler::Subroute(subroute) => {
                 let errors = subroute.errors.iter().flat_map(|errors| &errors.routes);
                 any_doors(&mut subroute.routes.iter().chain(errors))
@@ -259,96 +263,6 @@ fn headers() -> impl Strategy<Value = Headers> {
         });
     (option::of(header_ops()), option::of(response))
         .prop_map(|(request, response)| Headers { request, response })
-}
-
-fn proxy() -> impl Strategy<Value = Handler> {
-    let flush = prop_oneof![
-        Just(Some(FlushInterval::Immediate)),
-        duration().prop_map(|duration| duration.map(FlushInterval::Every)),
-    ];
-    let balancing = option::of(option::of(Just(SelectionPolicy::Random {})))
-        .prop_map(|policy| policy.map(|selection_policy| LoadBalancing { selection_policy }));
-    let upstreams = vec(dial().prop_map(|dial| Upstream { dial }), 0..3);
-    let dynamic = option::of(Just(DynamicUpstreams::Doors {}));
-    let response_handler =
-        (option::of(response_matcher()), option::of(status())).prop_map(|(matcher, status_code)| {
-            ResponseHandler {
-                matcher,
-                status_code,
-                routes: Vec::new(),
-            }
-        });
-    let changes = (
-        vec(range(), 0..2),
-        option::of(headers()).boxed(),
-        option::of(rewrite()).boxed(),
-        vec(response_handler, 0..2),
-    );
-    (
-        option::of(transport()),
-        balancing,
-        upstreams,
-        dynamic,
-        flush,
-        changes,
-    )
-        .prop_map(
-            |(transport, load_balancing, upstreams, dynamic_upstreams, flush_interval, changes)| {
-                Handler::ReverseProxy(Box::new(ReverseProxy {
-                    transport,
-                    load_balancing,
-                    upstreams,
-                    dynamic_upstreams,
-                    flush_interval,
-                    trusted_proxies: changes.0,
-                    headers: changes.1,
-                    rewrite: changes.2,
-                    handle_response: changes.3,
-                }))
-            },
-        )
-}
-
-fn transport() -> impl Strategy<Value = Transport> {
-    let address = any::<IpAddr>().prop_map(Into::into);
-    let resolver = vec(address, 0..3).prop_map(|addresses| Resolver { addresses });
-    let keep_alive = (
-        option::of(any::<bool>()),
-        option::of(1_u32..),
-        option::of(1_u32..),
-        duration(),
-    )
-        .prop_map(
-            |(enabled, max_idle_conns, max_idle_conns_per_host, idle_timeout)| KeepAlive {
-                enabled,
-                max_idle_conns,
-                max_idle_conns_per_host,
-                idle_timeout,
-            },
-        );
-    let version = prop_oneof![
-        Just(HttpVersion::Http11),
-        Just(HttpVersion::Http2),
-        Just(HttpVersion::H2c)
-    ];
-    (
-        option::of(resolver),
-        option::of(keep_alive),
-        duration(),
-        duration(),
-        vec(version, 0..3),
-    )
-        .prop_map(
-            |(resolver, keep_alive, dial_timeout, response_header_timeout, versions)| {
-                Transport::Http(HttpTransport {
-                    resolver,
-                    keep_alive,
-                    dial_timeout,
-                    response_header_timeout,
-                    versions,
-                })
-            },
-        )
 }
 
 fn doors_handler() -> impl Strategy<Value = Handler> {

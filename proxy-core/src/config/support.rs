@@ -58,3 +58,161 @@ pub(super) fn server(compiler: &mut Compiler<'_>, server: &model::Server) {
         compiler.unsupported::<()>("the PROXY protocol on listeners", "remove `listener_wrappers`");
     }
 }
+
+/// The options of a `reverse_proxy`, but its transport's.
+pub(super) fn proxy(compiler: &mut Compiler<'_>, proxy: &model::ReverseProxy) {
+    let has = |kind: fn(&model::UpstreamAddress) -> bool| {
+        proxy.upstreams.iter().any(|upstream| kind(&upstream.dial))
+    };
+    let limited = proxy
+        .upstreams
+        .iter()
+        .any(|upstream| upstream.max_requests.is_some());
+    compiler.note_all(
+        Area::ReverseProxy,
+        &[
+            (
+                "to unix/",
+                has(|dial| matches!(dial, model::UpstreamAddress::Unix(_))),
+            ),
+            (
+                "to {placeholder}",
+                has(|dial| matches!(dial, model::UpstreamAddress::Template(_))),
+            ),
+            ("unhealthy_request_count", limited),
+            ("request_buffers", proxy.request_buffers.is_some()),
+            ("response_buffers", proxy.response_buffers.is_some()),
+            ("stream_timeout", proxy.stream_timeout.is_some()),
+            ("stream_close_delay", proxy.stream_close_delay.is_some()),
+            ("stream_buffer_size", proxy.stream_buffer_size.is_some()),
+            ("verbose_logs", proxy.verbose_logs),
+        ],
+    );
+    if let Some(source) = &proxy.dynamic_upstreams {
+        dynamic(compiler, source);
+    }
+    if let Some(balancing) = &proxy.load_balancing {
+        self::balancing(compiler, balancing);
+    }
+    if let Some(checks) = &proxy.health_checks {
+        health(compiler, checks);
+    }
+    for (what, given) in [
+        ("header_up and header_down", proxy.headers.is_some()),
+        ("method and rewrite of a reverse_proxy", proxy.rewrite.is_some()),
+        (
+            "handle_response and replace_status",
+            !proxy.handle_response.is_empty(),
+        ),
+        (
+            "trusted_proxies of a reverse_proxy",
+            !proxy.trusted_proxies.is_empty(),
+        ),
+    ] {
+        if given {
+            compiler.unsupported::<()>(what, "remove it");
+        }
+    }
+}
+
+fn dynamic(compiler: &mut Compiler<'_>, source: &model::DynamicUpstreams) {
+    let name = match source {
+        model::DynamicUpstreams::A(_) => "dynamic a",
+        model::DynamicUpstreams::Srv(_) => "dynamic srv",
+        model::DynamicUpstreams::Multi { .. } => "dynamic multi",
+        _ => "dynamic",
+    };
+    compiler.note(Area::ReverseProxy, name);
+}
+
+fn balancing(compiler: &mut Compiler<'_>, balancing: &model::LoadBalancing) {
+    use model::SelectionPolicy as Policy;
+    let policy = balancing.selection_policy.as_ref().map(|policy| match policy {
+        Policy::ClientIpHash {} => "lb_policy client_ip_hash",
+        Policy::Cookie(_) => "lb_policy cookie",
+        Policy::First {} => "lb_policy first",
+        Policy::Header(_) => "lb_policy header",
+        Policy::IpHash {} => "lb_policy ip_hash",
+        Policy::LeastConn {} => "lb_policy least_conn",
+        Policy::Query(_) => "lb_policy query",
+        Policy::RandomChoose { .. } => "lb_policy random_choose",
+        Policy::RoundRobin {} => "lb_policy round_robin",
+        Policy::UriHash {} => "lb_policy uri_hash",
+        Policy::WeightedRoundRobin { .. } => "lb_policy weighted_round_robin",
+        _ => "lb_policy random",
+    });
+    if let Some(policy) = policy {
+        compiler.note(Area::ReverseProxy, policy);
+    }
+    compiler.note_all(
+        Area::ReverseProxy,
+        &[
+            ("lb_retries", balancing.retries.is_some()),
+            ("lb_try_duration", balancing.try_duration.is_some()),
+            ("lb_try_interval", balancing.try_interval.is_some()),
+            ("lb_retry_match", !balancing.retry_match.is_empty()),
+        ],
+    );
+}
+
+fn health(compiler: &mut Compiler<'_>, checks: &model::HealthChecks) {
+    if let Some(active) = &checks.active {
+        let asked = active.uri.is_some() || active.path.is_some();
+        // What only says how is not worth a warning of its own.
+        compiler.note_all(
+            Area::ReverseProxy,
+            &[
+                ("health_uri", asked),
+                ("health_port", !asked && active.port.is_some()),
+                ("health_upstream", !asked && active.port.is_none()),
+            ],
+        );
+    }
+    if let Some(passive) = &checks.passive {
+        compiler.note_all(
+            Area::ReverseProxy,
+            &[
+                ("fail_duration", passive.fail_duration.is_some()),
+                ("max_fails", passive.max_fails.is_some()),
+                (
+                    "unhealthy_request_count",
+                    passive.unhealthy_request_count.is_some(),
+                ),
+                ("unhealthy_status", !passive.unhealthy_status.is_empty()),
+                ("unhealthy_latency", passive.unhealthy_latency.is_some()),
+            ],
+        );
+    }
+}
+
+/// The options of a `transport http`.
+pub(super) fn transport(compiler: &mut Compiler<'_>, http: &model::HttpTransport) {
+    let keep_alive = http.keep_alive.as_ref();
+    let network_proxy = matches!(http.network_proxy, Some(model::NetworkProxy::Url { .. }));
+    compiler.note_all(
+        Area::Transport,
+        &[
+            ("dial_fallback_delay", http.dial_fallback_delay.is_some()),
+            ("expect_continue_timeout", http.expect_continue_timeout.is_some()),
+            ("read_timeout", http.read_timeout.is_some()),
+            ("write_timeout", http.write_timeout.is_some()),
+            ("read_buffer", http.read_buffer_size.is_some()),
+            ("write_buffer", http.write_buffer_size.is_some()),
+            ("max_response_header", http.max_response_header_size.is_some()),
+            (
+                "keepalive_interval",
+                keep_alive.is_some_and(|keep| keep.probe_interval.is_some()),
+            ),
+            (
+                "keepalive_idle_conns",
+                keep_alive.is_some_and(|keep| keep.max_idle_conns.is_some()),
+            ),
+            ("max_conns_per_host", http.max_conns_per_host.is_some()),
+            ("versions 3", http.versions.contains(&model::HttpVersion::Http3)),
+            ("tls", http.tls.is_some()),
+            ("proxy_protocol", http.proxy_protocol.is_some()),
+            ("network_proxy", network_proxy),
+            ("local_address", http.local_address.is_some()),
+        ],
+    );
+}

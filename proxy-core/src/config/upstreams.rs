@@ -8,6 +8,7 @@ use caddy_config as model;
 use super::compile::Compiler;
 use super::error::BuildError;
 use super::routes::{self, DoorsInScope};
+use super::support;
 use crate::failure_log::FailureGates;
 use crate::upstream::channel::Protocol;
 use crate::upstream::cluster::{Cluster, Source, Upstream};
@@ -23,9 +24,11 @@ pub(super) fn cluster(
 ) -> Option<Cluster> {
     let transport = match &proxy.transport {
         None => model::HttpTransport::default(),
-        Some(model::Transport::Http(http)) => http.clone(),
+        Some(model::Transport::Http(http)) => (**http).clone(),
         Some(_) => compiler.unsupported("this transport", "use `transport http`"),
     };
+    support::proxy(compiler, proxy);
+    support::transport(compiler, &transport);
     let servers: Vec<SocketAddr> = transport
         .resolver
         .iter()
@@ -40,7 +43,7 @@ pub(super) fn cluster(
             .filter(|limit| !limit.is_zero())
             .unwrap_or(DIAL_TIMEOUT),
         head_timeout: transport.response_header_timeout.filter(|limit| !limit.is_zero()),
-        keep: keep(compiler, &transport),
+        keep: keep(&transport),
         gates: FailureGates::default(),
     })
 }
@@ -60,20 +63,24 @@ fn source(
         Some(model::DynamicUpstreams::Doors {}) => {
             Some(Source::Doors(routes::watch(compiler, scope, servers)))
         }
-        Some(_) => compiler.unsupported("this source of upstreams", "use `dynamic doors_upstreams`"),
+        // Noted as pending.
+        Some(_) => None,
         None if proxy.upstreams.is_empty() => compiler.unsupported(
             "a reverse_proxy without upstreams",
             "name at least one, such as 127.0.0.1:8080",
         ),
         None => {
-            let upstream = |upstream: &model::Upstream| {
-                Upstream::new(
-                    compiler.resolvers.watch(upstream.dial.host(), servers),
-                    upstream.dial.port(),
+            let upstream = |upstream: &model::Upstream| match &upstream.dial {
+                model::UpstreamAddress::Tcp(address) => Some(Upstream::new(
+                    compiler.resolvers.watch(address.host(), servers),
+                    address.port(),
                     &compiler.surroundings.slots,
-                )
+                )),
+                // Noted as pending.
+                model::UpstreamAddress::Unix(_) | model::UpstreamAddress::Template(_) => None,
             };
-            Some(Source::Fixed(proxy.upstreams.iter().map(upstream).collect()))
+            let upstreams = proxy.upstreams.iter().map(upstream).collect::<Option<_>>();
+            upstreams.map(Source::Fixed)
         }
     }
 }
@@ -91,17 +98,11 @@ fn protocol(compiler: &mut Compiler<'_>, versions: &[model::HttpVersion]) -> Pro
 }
 
 /// How connections are kept: `None`, each for one request only.
-fn keep(compiler: &mut Compiler<'_>, transport: &model::HttpTransport) -> Option<PoolLimits> {
+fn keep(transport: &model::HttpTransport) -> Option<PoolLimits> {
     let mut limits = PoolLimits::default();
     let Some(keep_alive) = &transport.keep_alive else {
         return Some(limits);
     };
-    if keep_alive.max_idle_conns.is_some_and(|most| most > 0) {
-        compiler.unsupported::<()>(
-            "a limit of idle connections to all upstreams",
-            "limit those to each with keepalive_idle_conns_per_host",
-        );
-    }
     if let Some(most) = keep_alive.max_idle_conns_per_host.filter(|most| *most > 0) {
         limits.per_address = most as usize;
     }

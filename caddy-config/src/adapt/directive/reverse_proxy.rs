@@ -1,82 +1,59 @@
 //! `reverse_proxy [matcher] UPSTREAM... { ... }`: forwards requests.
 
+mod address;
+mod balancing;
+mod dynamic;
+mod health;
+mod responses;
+mod transport;
+mod trust_pool;
+
+pub(super) use self::trust_pool::trust_pool;
+use self::{
+    address::{MAX_UPSTREAMS, Scheme},
+    responses::Responses,
+};
 use super::{
-    super::{args::Args, cx::Cx, matcher::Scope},
-    transport,
+    super::{
+        args::Args,
+        cx::Cx,
+        matcher::Scope,
+        server_options::ranges,
+        values::{Once, block, duration},
+    },
+    header::{operation, split_sign},
 };
 use crate::{
     caddyfile::{parser::Line, token::Token},
+    check,
     model::{
-        DynamicUpstreams, FlushInterval, Handler, HostPort, HostPortError, HttpTransport, HttpVersion,
-        LoadBalancing, ReverseProxy, SelectionPolicy, Transport, Upstream,
+        BufferSize, FlushInterval, Handler, HeaderOps, HttpTransport, HttpVersion, ReverseProxy, Transport,
+        Upstream, UpstreamTls,
     },
-    suggest::did_you_mean,
+    support::Area,
     units,
 };
 
-/// More upstreams of one proxy are refused: a port range can be written in a few characters.
-const MAX_UPSTREAMS: usize = 10_000;
-
-const SUPPORTED: [&str; 6] = [
+/// Subdirectives that may stand several times.
+const REPEATED: [&str; 10] = [
     "dynamic",
     "dynamic_upstreams",
-    "flush_interval",
-    "lb_policy",
-    "to",
-    "transport",
-];
-
-/// Subdirectives of Caddy that Doorway is going to support.
-const LATER: [&str; 33] = [
-    "fail_duration",
     "handle_response",
     "header_down",
     "header_up",
-    "health_body",
-    "health_fails",
-    "health_follow_redirects",
-    "health_headers",
-    "health_interval",
-    "health_method",
-    "health_passes",
-    "health_path",
-    "health_port",
-    "health_request_body",
-    "health_status",
-    "health_timeout",
-    "health_upstream",
-    "health_uri",
-    "lb_retries",
     "lb_retry_match",
-    "lb_try_duration",
-    "lb_try_interval",
-    "max_fails",
-    "method",
     "replace_status",
-    "request_buffers",
-    "response_buffers",
-    "rewrite",
-    "stream_close_delay",
-    "stream_timeout",
+    "to",
     "trusted_proxies",
-    "unhealthy_latency",
     "unhealthy_status",
 ];
 
-/// What the upstreams' scheme says about the transport.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Scheme {
-    #[default]
-    None,
-    Http,
-    H2c,
-}
-
 #[derive(Debug, Default)]
-struct Reader {
+struct Reader<'l> {
     proxy: ReverseProxy,
     scheme: Scheme,
     transport: Option<HttpTransport>,
+    responses: Responses<'l>,
 }
 
 pub(super) fn read(args: Args<'_>, scope: &Scope<'_>, cx: &mut Cx<'_>) -> Option<Handler> {
@@ -84,90 +61,82 @@ pub(super) fn read(args: Args<'_>, scope: &Scope<'_>, cx: &mut Cx<'_>) -> Option
 }
 
 /// The proxy itself, which `forward_auth` is too.
-pub(super) fn proxy(args: Args<'_>, _scope: &Scope<'_>, cx: &mut Cx<'_>) -> ReverseProxy {
+pub(super) fn proxy(args: Args<'_>, scope: &Scope<'_>, cx: &mut Cx<'_>) -> ReverseProxy {
     let mut reader = Reader::default();
     for upstream in args.rest() {
         reader.upstream(upstream, cx);
     }
+    let mut once = Once::default();
     for line in args.block() {
-        reader.line(line, cx);
+        let name = line.name.text.as_str();
+        if name.starts_with('@') {
+            reader.responses.define(line, cx);
+        } else if cx.is_supported(Area::ReverseProxy, &line.name) {
+            if !REPEATED.contains(&name) {
+                once.note(&line.name, cx);
+            }
+            reader.line(line, cx);
+        }
     }
     if args.rest().is_empty() && args.block().is_empty() {
         let help = "every request will be answered with an error; name an upstream".to_owned();
         cx.warn(args.name().span, "no upstream to forward to", help);
     }
-    reader.finish()
+    reader.finish(args.name(), scope, cx)
 }
 
 // === impl Reader ===
 
-impl Reader {
-    fn line(&mut self, line: &Line, cx: &mut Cx<'_>) {
+impl<'l> Reader<'l> {
+    fn line(&mut self, line: &'l Line, cx: &mut Cx<'_>) {
+        let proxy = &mut self.proxy;
         match line.name.text.as_str() {
             "to" => {
                 for upstream in cx.some(line, "an upstream").unwrap_or_default() {
                     self.upstream(upstream, cx);
                 }
             }
-            "dynamic" | "dynamic_upstreams" => self.dynamic(line, cx),
-            "flush_interval" => {
-                if self.proxy.flush_interval.is_some() {
-                    cx.error(line.name.span, "`flush_interval` is given twice", None);
+            "dynamic" | "dynamic_upstreams" => dynamic::read(line, &mut proxy.dynamic_upstreams, cx),
+            "flush_interval" => proxy.flush_interval = flush_interval(line, cx),
+            "handle_response" => self.responses.handle(line),
+            "header_up" => header_op(line, request_ops(proxy), cx),
+            "header_down" => header_op(line, response_ops(proxy), cx),
+            "method" => {
+                if let Some(arg) = cx.one(line, "a method") {
+                    cx.check(arg, check::method(&arg.text));
+                    proxy.rewrite.get_or_insert_default().method = Some(arg.text.clone());
                 }
-                self.proxy.flush_interval = flush_interval(line, cx);
             }
-            "lb_policy" => self.policy(line, cx),
-            "transport" => {
-                if self.transport.is_some() {
-                    cx.error(line.name.span, "`transport` is given twice", None);
+            "replace_status" => self.responses.replace_status(line, cx),
+            "request_buffers" => proxy.request_buffers = buffer_size(line, cx),
+            "response_buffers" => proxy.response_buffers = buffer_size(line, cx),
+            "rewrite" => {
+                if let Some(arg) = cx.one(line, "a path") {
+                    cx.check_value(arg, check::template(&arg.text));
+                    proxy.rewrite.get_or_insert_default().uri = Some(arg.text.clone());
                 }
-                self.transport = transport::read(line, cx);
             }
-            _ => unsupported(&line.name, cx),
+            "stream_buffer_size" => proxy.stream_buffer_size = bytes(line, cx),
+            "stream_close_delay" => proxy.stream_close_delay = duration(line, cx),
+            "stream_timeout" => proxy.stream_timeout = duration(line, cx),
+            "transport" => self.transport = transport::read(line, cx),
+            "trusted_proxies" => {
+                let args = cx.some(line, "a network, such as 10.0.0.0/8").unwrap_or_default();
+                proxy.trusted_proxies.extend(ranges(args, cx));
+            }
+            "verbose_logs" => {
+                cx.nothing(line);
+                proxy.verbose_logs = true;
+            }
+            name if name.starts_with("lb_") => {
+                balancing::read(line, proxy.load_balancing.get_or_insert_default(), cx);
+            }
+            _ => health::read(line, proxy.health_checks.get_or_insert_default(), cx),
         }
-    }
-
-    fn dynamic(&mut self, line: &Line, cx: &mut Cx<'_>) {
-        let sources = cx
-            .some(line, "a source of upstreams, such as doors_upstreams")
-            .unwrap_or_default();
-        let Some((source, surplus)) = sources.split_first() else {
-            return;
-        };
-        if source.text != "doors_upstreams" {
-            return cx.unknown(source, "source of upstreams", &["doors_upstreams"]);
-        }
-        cx.surplus(surplus);
-        if self.proxy.dynamic_upstreams.is_some() {
-            cx.error(line.name.span, "the source of upstreams is given twice", None);
-        }
-        cx.note_doors_source(source.span);
-        self.proxy.dynamic_upstreams = Some(DynamicUpstreams::Doors {});
-    }
-
-    fn policy(&mut self, line: &Line, cx: &mut Cx<'_>) {
-        let Some(policy) = cx.one(line, "a policy") else {
-            return;
-        };
-        if policy.text != "random" {
-            let text = cx.quote(policy);
-            let help = "supported so far: random".to_owned();
-            return cx.error(
-                policy.span,
-                format!("the policy `{text}` is not supported yet"),
-                help,
-            );
-        }
-        if self.proxy.load_balancing.is_some() {
-            cx.error(line.name.span, "`lb_policy` is given twice", None);
-        }
-        self.proxy.load_balancing = Some(LoadBalancing {
-            selection_policy: Some(SelectionPolicy::Random {}),
-        });
     }
 
     fn upstream(&mut self, token: &Token, cx: &mut Cx<'_>) {
-        let Some((scheme, dials)) = parse(token, cx) else {
+        let Some((scheme, dials)) = address::parse(token, cx) else {
             return;
         };
         // Upstreams before the first scheme take it on; behind `http://`, none means the same.
@@ -186,25 +155,67 @@ impl Reader {
             cx.error(token.span, format!("more than {MAX_UPSTREAMS} upstreams"), None);
             return;
         }
-        self.proxy
-            .upstreams
-            .extend(dials.into_iter().map(|dial| Upstream { dial }));
+        self.proxy.upstreams.extend(dials.into_iter().map(Upstream::from));
     }
 
-    fn finish(self) -> ReverseProxy {
+    fn finish(self, name: &Token, scope: &Scope<'_>, cx: &mut Cx<'_>) -> ReverseProxy {
         let Self {
             mut proxy,
             scheme,
             mut transport,
+            responses,
         } = self;
-        if scheme == Scheme::H2c {
-            transport.get_or_insert_default().versions = vec![HttpVersion::H2c, HttpVersion::Http2];
+        match scheme {
+            Scheme::None => {}
+            Scheme::Http => {
+                if transport.as_ref().is_some_and(|http| http.tls.is_some()) {
+                    let help = "write https:// before the upstreams, or remove the options of TLS".to_owned();
+                    cx.error(
+                        name.span,
+                        "the transport speaks TLS, and the upstreams are http://",
+                        help,
+                    );
+                }
+            }
+            Scheme::Https => {
+                let http = transport.get_or_insert_default();
+                http.tls.get_or_insert_with(UpstreamTls::default);
+            }
+            Scheme::H2c => {
+                transport.get_or_insert_default().versions = vec![HttpVersion::H2c, HttpVersion::Http2];
+            }
         }
         proxy.transport = transport
             .filter(|http| *http != HttpTransport::default())
-            .map(Transport::Http);
+            .map(|http| Transport::Http(Box::new(http)));
+        health::warn_of_useless(name, proxy.health_checks.as_ref(), cx);
+        proxy.handle_response = responses.finish(scope, cx);
         proxy
     }
+}
+
+fn request_ops(proxy: &mut ReverseProxy) -> &mut HeaderOps {
+    let headers = proxy.headers.get_or_insert_default();
+    headers.request.get_or_insert_default()
+}
+
+fn response_ops(proxy: &mut ReverseProxy) -> &mut HeaderOps {
+    let headers = proxy.headers.get_or_insert_default();
+    &mut headers.response.get_or_insert_default().ops
+}
+
+/// `[+|-]FIELD [VALUE|PATTERN [REPLACEMENT]]`.
+fn header_op(line: &Line, ops: &mut HeaderOps, cx: &mut Cx<'_>) {
+    let Some((field, values)) = cx.some(line, "a field").and_then(<[_]>::split_first) else {
+        return;
+    };
+    if let (Some('?'), _) = split_sign(&field.text) {
+        let name = cx.quote(&line.name);
+        let help =
+            "for a field that is set where it is missing, write `header ?FIELD VALUE` in the site".to_owned();
+        return cx.error(field.span, format!("`?` is not possible in `{name}`"), help);
+    }
+    operation(ops, field, values, cx);
 }
 
 fn flush_interval(line: &Line, cx: &mut Cx<'_>) -> Option<FlushInterval> {
@@ -221,121 +232,20 @@ fn flush_interval(line: &Line, cx: &mut Cx<'_>) -> Option<FlushInterval> {
         .map(FlushInterval::Every)
 }
 
-/// An upstream: `[http://|h2c://]HOST[:PORT]`, where the port may be a range.
-fn parse(token: &Token, cx: &mut Cx<'_>) -> Option<(Scheme, Vec<HostPort>)> {
-    let (scheme, rest) = match token.text.split_once("://") {
-        None => (Scheme::None, token.text.as_str()),
-        Some((scheme, rest)) => match scheme.to_ascii_lowercase().as_str() {
-            "http" => (Scheme::Http, rest),
-            "h2c" => (Scheme::H2c, rest),
-            other => {
-                cx.error(
-                    token.span,
-                    format!("upstreams by {other}:// are not supported"),
-                    scheme_help(other),
-                );
-                return None;
-            }
-        },
-    };
-    match dials(rest) {
-        Ok(dials) => {
-            let tls_port = scheme != Scheme::None && dials.iter().any(|dial| dial.port() == 443);
-            if tls_port {
-                cx.error(
-                    token.span,
-                    "the scheme does not go with port 443, which is for HTTPS",
-                    None,
-                );
-            }
-            Some((scheme, dials))
-        }
-        Err(error) => {
-            cx.error(token.span, upstream_problem(error), upstream_help(rest));
-            None
-        }
+/// A size, or `unlimited`.
+fn buffer_size(line: &Line, cx: &mut Cx<'_>) -> Option<BufferSize> {
+    let arg = cx.one(line, "a size, such as 4KiB, or `unlimited`")?;
+    if arg.text == "unlimited" {
+        return Some(BufferSize::Unlimited);
     }
+    let size = units::size(&arg.text).and_then(|size| u32::try_from(size).ok());
+    cx.check(arg, size.ok_or("expected a size, such as 4KiB, or `unlimited`"))
+        .filter(|size| *size != 0)
+        .map(BufferSize::Bytes)
 }
 
-fn dials(text: &str) -> Result<Vec<HostPort>, HostPortError> {
-    let bare = text
-        .strip_prefix('[')
-        .and_then(|inner| inner.strip_suffix(']'))
-        .unwrap_or(text);
-    if bare.parse::<std::net::Ipv6Addr>().is_ok() {
-        return Ok(vec![HostPort::new(bare.to_owned(), 80)]);
-    }
-    if let Some((host, (first, last))) = text
-        .rsplit_once(':')
-        .and_then(|(host, ports)| Some((host, range(ports)?)))
-    {
-        let host: HostPort = format!("{host}:1").parse()?;
-        return Ok((first..=last)
-            .map(|port| HostPort::new(host.host().to_owned(), port))
-            .collect());
-    }
-    let dial: HostPort = match text.parse() {
-        Err(HostPortError::NoPort) if !text.is_empty() => format!("{text}:80").parse()?,
-        other => other?,
-    };
-    if dial.port() == 0 {
-        Err(HostPortError::Port)
-    } else {
-        Ok(vec![dial])
-    }
-}
-
-/// `FIRST-LAST`, in order and without zero.
-fn range(ports: &str) -> Option<(u16, u16)> {
-    let (first, last) = ports.split_once('-')?;
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let range =
-        (digits(first) && digits(last)).then(|| Some((first.parse().ok()?, last.parse().ok()?)))??;
-    Some(range).filter(|(first, last)| *first > 0 && first <= last)
-}
-
-const fn upstream_problem(error: HostPortError) -> &'static str {
-    match error {
-        HostPortError::Port => "the port is not a number from 1 to 65535, nor a range such as 8080-8083",
-        HostPortError::Host | HostPortError::NoPort => "this is not an upstream",
-    }
-}
-
-fn upstream_help(text: &str) -> String {
-    let help = if text.contains('{') {
-        "placeholders in upstreams are not supported yet; write a host and a port"
-    } else if text.starts_with("unix") {
-        "unix sockets are not supported yet; write a host and a port"
-    } else if text.contains('/') {
-        "an upstream has no path: write a host and a port, such as app:8080"
-    } else {
-        "write a host and a port, such as app:8080 or [::1]:8080"
-    };
-    help.to_owned()
-}
-
-fn scheme_help(scheme: &str) -> String {
-    let help = match scheme {
-        "https" => "TLS to upstreams is not supported yet; write http:// if the network between is trusted",
-        "ws" => "write http://; WebSockets are passed on as they are",
-        "wss" => "write https://, once it is supported; WebSockets are passed on as they are",
-        _ => "write http:// or h2c://, or no scheme",
-    };
-    help.to_owned()
-}
-
-fn unsupported(name: &Token, cx: &mut Cx<'_>) {
-    let text = cx.quote(name);
-    if LATER.contains(&name.text.as_str()) || name.text.starts_with('@') {
-        let help = format!("supported so far: {}", SUPPORTED.join(", "));
-        cx.error(
-            name.span,
-            format!("`{text}` is not supported yet in `reverse_proxy`"),
-            help,
-        );
-    } else {
-        let help = did_you_mean(&name.text, SUPPORTED)
-            .unwrap_or_else(|| format!("supported here: {}", SUPPORTED.join(", ")));
-        cx.error(name.span, format!("unknown subdirective `{text}`"), help);
-    }
+/// A size that is not zero.
+fn bytes(line: &Line, cx: &mut Cx<'_>) -> Option<u32> {
+    let size = super::super::values::size(line, cx)?;
+    u32::try_from(size).ok()
 }

@@ -1,0 +1,58 @@
+//! Rules about single values of the reverse proxy.
+
+use crate::model::HostPort;
+
+/// How many upstreams one of which is taken.
+pub(crate) fn choose(choose: u32) -> Result<u32, &'static str> {
+    if choose >= 2 {
+        Ok(choose)
+    } else {
+        Err("fewer than two leave no choice")
+    }
+}
+
+/// The weights of upstreams: some of them must be above zero.
+pub(crate) fn weights(weights: &[u32]) -> Result<(), &'static str> {
+    if weights.iter().any(|weight| *weight > 0) {
+        Ok(())
+    } else {
+        Err("no weight is above zero, so no upstream could be chosen")
+    }
+}
+
+/// The name of a cookie: a word of HTTP.
+pub(crate) fn cookie_name(name: &str) -> Result<(), &'static str> {
+    super::field_name(name).map_err(|_| "this is not the name of a cookie")
+}
+
+/// Where health is asked for: a host and a port, either of which may be a placeholder.
+pub(crate) fn health_upstream(text: &str) -> Result<(), &'static str> {
+    let filled_in = super::no_placeholder(text).is_err() && text.contains(':');
+    if filled_in || text.parse::<HostPort>().is_ok_and(|address| address.port() != 0) {
+        Ok(())
+    } else {
+        Err("expected host:port")
+    }
+}
+
+/// Whether a number is a status, or the digit of a class.
+pub(crate) const fn is_status_or_class(number: u16) -> bool {
+    matches!(number, 1..=5 | 100..=999)
+}
+
+/// A port, as text.
+pub(crate) fn port_text(text: &str) -> Result<(), &'static str> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let port = text.parse::<u16>().ok().filter(|port| digits && *port != 0);
+    port.map(drop).ok_or("expected a port from 1 to 65535")
+}
+
+/// The address of another proxy.
+pub(crate) fn proxy_url(url: &str) -> Result<(), &'static str> {
+    let known = ["http://", "https://", "socks5://", "socks5h://"];
+    if known.iter().any(|scheme| url.starts_with(scheme)) || super::no_placeholder(url).is_err() {
+        Ok(())
+    } else {
+        Err("expected a URL such as http://proxy:3128")
+    }
+}
