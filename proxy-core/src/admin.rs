@@ -9,6 +9,8 @@ mod body;
 mod connection;
 mod document;
 mod endpoint;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod guard;
 mod keeper;
 mod reply;

@@ -89,6 +89,15 @@ pub fn whole(data: &[u8]) {
     judge::judge(&input, &played);
 }
 
+/// Edits a document as the admin API does: the fuzz target `edit`.
+///
+/// # Panics
+///
+/// If it is not what it should be after an edit.
+pub fn edit(data: &[u8]) {
+    crate::admin::fuzzing::edit(data);
+}
+
 fn play(input: &Input<'_>) -> Played {
     static VIEW: LazyLock<Arc<Snapshot<View>>> = LazyLock::new(|| memory::view(CADDYFILE));
     let runtime = tokio::runtime::Builder::new_current_thread()

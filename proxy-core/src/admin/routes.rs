@@ -1,6 +1,6 @@
 //! The routes of the API: what each request gets.
 
-mod path;
+pub(super) mod path;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

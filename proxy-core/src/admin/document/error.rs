@@ -73,6 +73,9 @@ pub(crate) enum IdError {
         /// The path to the other.
         second: String,
     },
+    /// Arrays and objects are nested too deep for anybody to read them again.
+    #[error("it is nested too deep")]
+    Depth,
     /// It is neither text nor number.
     #[error("{0}: @id field must be a string or number")]
     Kind(String),

@@ -9,6 +9,9 @@ use super::error::IdError;
 /// The key of an id.
 const ID: &str = "@id";
 
+/// How deep arrays and objects may be nested: as deep as serde_json reads them.
+const MAX_DEPTH: usize = 127;
+
 /// Where each id stands: the parts of the path to its object, the root's key first.
 #[derive(Debug, Default)]
 pub(super) struct Ids(BTreeMap<String, Vec<String>>);
@@ -29,6 +32,10 @@ impl Ids {
     }
 
     fn index(&mut self, value: &Value, path: &mut Vec<String>) -> Result<(), IdError> {
+        // Deeper, it could not be read again.
+        if path.len() > MAX_DEPTH && (value.is_object() || value.is_array()) {
+            return Err(IdError::Depth);
+        }
         match value {
             Value::Object(map) => {
                 for (key, value) in map {

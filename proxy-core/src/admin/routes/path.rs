@@ -4,7 +4,7 @@ use http::Uri;
 
 /// What a request is about.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Path {
+pub(in crate::admin) enum Path {
     Config(String),
     /// The id, and the rest of the path behind it.
     Id(Option<(String, String)>),
@@ -20,7 +20,7 @@ pub(super) enum Path {
 
 /// A path that is about nothing.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(in crate::admin) enum Asked {
     /// It is written here in its plain form.
     Elsewhere(String),
     /// It cannot be decoded.
@@ -30,7 +30,7 @@ pub(super) enum Asked {
 // === impl Path ===
 
 impl Path {
-    pub(super) fn of(uri: &Uri) -> Result<Self, Asked> {
+    pub(in crate::admin) fn of(uri: &Uri) -> Result<Self, Asked> {
         let written = uri.path();
         let mut plain = clean(written);
         if matches!(plain.as_str(), "/config" | "/id" | "/pki") {
