@@ -115,6 +115,10 @@ impl Document {
             [] => Value::Null,
             body => read::value(body).map_err(EditError::Body)?,
         };
+        if place.is_root() && matches!(edit, Edit::Post | Edit::Patch) {
+            // All of it is replaced, so that none of it need be copied.
+            return Ok(Self::new(value)?);
+        }
         let mut root = self.root.clone();
         access::apply(&mut root, edit, place, value)?;
         let config = root.get_mut(ROOT).map(Value::take).unwrap_or_default();

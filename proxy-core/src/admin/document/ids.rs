@@ -16,13 +16,20 @@ const MAX_DEPTH: usize = 127;
 #[derive(Debug, Default)]
 pub(super) struct Ids(BTreeMap<String, Vec<String>>);
 
+/// One part of the path to a value.
+#[derive(Clone, Copy, Debug)]
+enum Step<'v> {
+    Key(&'v str),
+    Index(usize),
+}
+
 // === impl Ids ===
 
 impl Ids {
     /// The ids of `config`, which stands under the key `root`.
     pub(super) fn of(config: &Value, root: &str) -> Result<Self, IdError> {
         let mut ids = Self::default();
-        ids.index(config, &mut vec![root.to_owned()])?;
+        ids.index(config, &mut vec![Step::Key(root)])?;
         Ok(ids)
     }
 
@@ -31,7 +38,7 @@ impl Ids {
         self.0.get(id).map(Vec::as_slice)
     }
 
-    fn index(&mut self, value: &Value, path: &mut Vec<String>) -> Result<(), IdError> {
+    fn index<'v>(&mut self, value: &'v Value, path: &mut Vec<Step<'v>>) -> Result<(), IdError> {
         // Deeper, it could not be read again.
         if path.len() > MAX_DEPTH && (value.is_object() || value.is_array()) {
             return Err(IdError::Depth);
@@ -43,14 +50,14 @@ impl Ids {
                         self.add(value, path)?;
                         continue;
                     }
-                    path.push(key.clone());
+                    path.push(Step::Key(key));
                     self.index(value, path)?;
                     path.pop();
                 }
             }
             Value::Array(list) => {
                 for (index, value) in list.iter().enumerate() {
-                    path.push(index.to_string());
+                    path.push(Step::Index(index));
                     self.index(value, path)?;
                     path.pop();
                 }
@@ -60,19 +67,31 @@ impl Ids {
         Ok(())
     }
 
-    fn add(&mut self, id: &Value, path: &[String]) -> Result<(), IdError> {
+    fn add(&mut self, id: &Value, path: &[Step<'_>]) -> Result<(), IdError> {
+        let path: Vec<String> = path.iter().map(Step::to_string).collect();
         let shown = |path: &[String]| format!("/{}", path.join("/"));
         let id = match id {
             Value::String(text) => text.clone(),
             // As it is printed; Caddy wants `1e+06` for 1000000.
             Value::Number(number) => number.to_string(),
-            _ => return Err(IdError::Kind(shown(path))),
+            _ => return Err(IdError::Kind(shown(&path))),
         };
         if let Some(first) = self.0.get(&id) {
-            let (first, second) = (shown(first), shown(path));
+            let (first, second) = (shown(first), shown(&path));
             return Err(IdError::Duplicate { id, first, second });
         }
-        self.0.insert(id, path.to_vec());
+        self.0.insert(id, path);
         Ok(())
+    }
+}
+
+// === impl Step ===
+
+impl std::fmt::Display for Step<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Key(key) => f.write_str(key),
+            Self::Index(index) => index.fmt(f),
+        }
     }
 }
