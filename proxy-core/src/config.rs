@@ -10,6 +10,7 @@ mod handlers;
 mod https;
 mod logs;
 mod routes;
+mod sockets;
 mod support;
 mod upstreams;
 

@@ -1,6 +1,6 @@
-//! The body of the fuzz target `whole`, here so that an ordinary test can replay its corpus.
+//! The bodies of the fuzz targets, here so that ordinary tests can replay their corpora.
 //!
-//! An input is what happens at both ends of a proxy: two digits, then what the client sends, then what each
+//! An input of `whole` is what happens at both ends of a proxy: two digits, then what the client sends, then what each
 //! connection to an upstream answers. A line `%%` is between those, a line `--` between the answers of a connection.
 //! The first digit is the length of the pieces in which bytes come (0: all at once). The bits of the second: an
 //! upstream answers before the request is whole, and peers take no more than a piece at a time.
@@ -96,6 +96,15 @@ pub fn whole(data: &[u8]) {
 /// If it is not what it should be after an edit.
 pub fn edit(data: &[u8]) {
     crate::admin::fuzzing::edit(data);
+}
+
+/// Reads any bytes as a header of the PROXY protocol.
+///
+/// # Panics
+///
+/// If a part of them is another header, or if the client that they name cannot be named again.
+pub fn proxy_protocol(data: &[u8]) {
+    crate::http::proxy_protocol::header::check(data);
 }
 
 fn play(input: &Input<'_>) -> Played {
@@ -238,9 +247,10 @@ mod tests {
         assert!(!judged(twice), "a POST is sent twice");
     }
 
-    #[test]
-    fn the_corpus_finds_no_contradiction() {
-        let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/whole");
+    fn replay(target: &str, body: fn(&[u8])) {
+        let corpus = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("fuzz/corpus")
+            .join(target);
         let mut inputs: Vec<_> = fs::read_dir(corpus)
             .unwrap()
             .map(|entry| entry.unwrap().path())
@@ -249,7 +259,17 @@ mod tests {
         assert!(!inputs.is_empty());
         for input in inputs {
             println!("{}", input.display());
-            whole(&fs::read(input).unwrap());
+            body(&fs::read(input).unwrap());
         }
+    }
+
+    #[test]
+    fn the_corpus_finds_no_contradiction() {
+        replay("whole", whole);
+    }
+
+    #[test]
+    fn the_corpus_of_the_proxy_protocol_finds_no_contradiction() {
+        replay("proxy_protocol", proxy_protocol);
     }
 }

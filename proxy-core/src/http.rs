@@ -8,6 +8,7 @@ pub(crate) mod hop_by_hop;
 pub(crate) mod io;
 pub(crate) mod limit;
 pub(crate) mod marks;
+pub(crate) mod proxy_protocol;
 pub(crate) mod reply;
 pub(crate) mod server;
 pub(crate) mod sweep;

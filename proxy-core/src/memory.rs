@@ -5,6 +5,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http1_codec::Stream;
 
 use crate::config::compile::{self, Surroundings};
@@ -97,7 +98,7 @@ impl Bench {
             h2c: false,
             ..HttpSettings::default()
         };
-        server::serve(client, None, connection, http, handler).await;
+        server::serve(client, None, Bytes::new(), connection, http, handler).await;
     }
 
     /// What the sweeper does in a second.

@@ -40,24 +40,9 @@ pub(super) const ROWS: &[Support] = &[
         "proxy_protocol and tls; http_redirect is refused, since a listener that speaks TLS closes what is no \
          handshake",
     ),
-    row(
-        ServerOption,
-        "keepalive_interval",
-        Accepted,
-        "connections are probed every 15 seconds",
-    ),
-    row(
-        ServerOption,
-        "keepalive_idle",
-        Accepted,
-        "connections are probed after 15 idle seconds",
-    ),
-    row(
-        ServerOption,
-        "keepalive_count",
-        Accepted,
-        "the system's count of probes holds",
-    ),
+    row(ServerOption, "keepalive_interval", Active, ""),
+    row(ServerOption, "keepalive_idle", Active, ""),
+    row(ServerOption, "keepalive_count", Active, ""),
     row(ServerOption, "max_header_size", Active, "at least 8 KiB"),
     row(ServerOption, "trusted_proxies", Active, "`static` ranges"),
     row(ServerOption, "trusted_proxies_strict", Active, ""),

@@ -9,7 +9,7 @@ use http::header::HeaderName;
 
 use super::error::{BuildError, BuildErrors};
 use super::https::{self, Https};
-use super::{logs, routes, support};
+use super::{logs, routes, sockets, support};
 use crate::auth::Verifier;
 use crate::failure_log::FailureGates;
 use crate::forward::view::{Entry, ServerView, View};
@@ -160,9 +160,15 @@ impl Compiler<'_> {
                     .sites
                     .as_deref()
                     .and_then(|sites| tls.of(http, || self.tls(http, sites)));
+                let proxied = sockets::proxied(self, server, tls.is_some());
+                let entry = Entry {
+                    proxied,
+                    keepalive: sockets::keepalive(server),
+                    ..self.entry(views.len(), tls, http, limits(server))
+                };
                 plans.push(Planned {
                     address: address.clone(),
-                    entry: self.entry(views.len(), tls, http, limits(server)),
+                    entry,
                 });
             }
             views.push(view);
@@ -265,6 +271,8 @@ impl Compiler<'_> {
             tls,
             http,
             limits,
+            proxied: None,
+            keepalive: None,
         }
     }
 

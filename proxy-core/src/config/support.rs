@@ -46,17 +46,11 @@ pub(super) fn server(compiler: &mut Compiler<'_>, server: &model::Server) {
     compiler.note_all(
         Area::ServerOption,
         &[
-            ("keepalive_interval", server.keepalive_interval.is_some()),
-            ("keepalive_idle", server.keepalive_idle.is_some()),
-            ("keepalive_count", server.keepalive_count.is_some()),
             ("timeouts write_idle RATE", server.write_min_rate.is_some()),
             ("timeouts write_max_chunk", server.max_write_chunk.is_some()),
             ("trace", server.logs.as_ref().is_some_and(|logs| logs.trace)),
         ],
     );
-    if !server.listener_wrappers.is_empty() {
-        compiler.unsupported::<()>("the PROXY protocol on listeners", "remove `listener_wrappers`");
-    }
 }
 
 /// The options of a `reverse_proxy`, but its transport's.

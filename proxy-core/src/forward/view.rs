@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use http::header::HeaderName;
 use rustls::ServerConfig;
+use socket2::TcpKeepalive;
 
 use super::access_log::AccessLogs;
 use crate::failure_log::FailureGates;
 use crate::http::connection::Group;
 use crate::http::forwarded::IpSet;
+use crate::http::proxy_protocol::ProxyProtocol;
 use crate::http::server::HttpSettings;
 use crate::http::sweep::ConnLimits;
 use crate::log::{FileSettings, LogWriter};
@@ -45,6 +47,18 @@ pub(crate) struct Entry {
     pub(crate) tls: Option<Arc<ServerConfig>>,
     pub(crate) http: HttpSettings,
     pub(crate) limits: ConnLimits,
+    /// Whether a balancer may name the client.
+    pub(crate) proxied: Option<Arc<Proxied>>,
+    /// How silent clients are probed, if not as usual.
+    pub(crate) keepalive: Option<TcpKeepalive>,
+}
+
+/// A PROXY protocol header is looked for.
+#[derive(Debug)]
+pub(crate) struct Proxied {
+    pub(crate) protocol: ProxyProtocol,
+    /// In what is encrypted, not before the handshake.
+    pub(crate) behind_tls: bool,
 }
 
 /// A listener's place in every view. It outlives the configuration that it was made for: what it serves is looked up

@@ -120,9 +120,9 @@ impl Connection {
         }
     }
 
-    /// A new connection of the group.
-    pub(crate) fn in_group(mut self, group: Group) -> Self {
-        self.state = Arc::new(ConnState::in_group(group));
+    /// The connection that has this state.
+    pub(crate) fn with_state(mut self, state: Arc<ConnState>) -> Self {
+        self.state = state;
         self
     }
 

@@ -114,10 +114,11 @@ impl HttpSettings {
 
 // === the two drivers ===
 
-/// Serves `stream` until it is closed, drained or told to close.
+/// Serves `stream` until it is closed, drained or told to close. If its protocol is `known`, `ahead` was read before.
 pub(crate) async fn serve<S, V>(
     mut stream: S,
     known: Option<Protocol>,
+    ahead: Bytes,
     connection: Arc<Connection>,
     settings: HttpSettings,
     service: V,
@@ -127,12 +128,12 @@ pub(crate) async fn serve<S, V>(
 {
     let peer = PeerName(connection.peer());
     let (protocol, read_ahead) = match known {
-        Some(protocol) => (protocol, Bytes::new()),
+        Some(protocol) => (protocol, ahead),
         None if settings.h2c => match unless_closed(connection.state(), sniff(&mut stream)).await {
             Some(Ok(found)) => found,
             Some(Err(_)) | None => return,
         },
-        None => (Protocol::Http1, Bytes::new()),
+        None => (Protocol::Http1, ahead),
     };
     if protocol == Protocol::Http1 && !settings.http1 {
         debug!(%peer, "HTTP/1 is not among the protocols of this listener");

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use tokio::io::AsyncRead;
 use tokio::time;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -12,9 +14,9 @@ use tracing::{debug, warn};
 use super::Listener;
 use super::acceptor::{Accepted, Acceptor, is_about_the_connection};
 use super::socket::{Socket, Stream};
-use crate::forward::view::Entry;
+use crate::forward::view::Proxied;
 use crate::forward::worker::Worker;
-use crate::http::connection::Connection;
+use crate::http::connection::{ConnState, Connection};
 use crate::http::server::{self, HttpSettings, Protocol, Service};
 use crate::request::PeerName;
 
@@ -79,53 +81,94 @@ async fn connection(
     service: impl Service,
 ) {
     let view = listener.place.view(&worker.view);
-    let Some(Entry {
-        tls, http, limits, ..
-    }) = view.entry(&listener.place).cloned()
-    else {
+    let Some(entry) = view.entry(&listener.place).cloned() else {
         return;
     };
     drop(view);
-    let group = listener.place.group();
-    let connection = match peer {
-        Some(peer) => Connection::new(peer, tls.is_some()),
-        None => Connection::local(tls.is_some()),
-    };
-    let connection = Arc::new(connection.in_group(group));
-    let state = Arc::clone(connection.state());
-    let open = worker.connections.register(Arc::clone(&state), limits);
+    let state = Arc::new(ConnState::in_group(listener.place.group()));
+    let open = worker.connections.register(Arc::clone(&state), entry.limits);
     if worker.tasks.stop().is_cancelled() || listener.place.is_retired() {
         open.leave(worker.view.current().grace);
     }
-    let stream = Socket::new(stream, state);
-    match tls {
-        None => server::serve(stream, None, connection, http, service).await,
+    if let Some(keepalive) = &entry.keepalive {
+        stream.set_keepalive(keepalive);
+    }
+    let mut stream = Socket::new(stream, Arc::clone(&state));
+    let mut arrival = Arrival {
+        peer,
+        state,
+        proxied: entry.proxied,
+        http: entry.http,
+        service,
+    };
+    // Boxed: most connections are named by nobody.
+    match Box::pin(arrival.named(&mut stream, false)).await {
+        Some(ahead) => stream.give_back(ahead),
+        None => return,
+    }
+    match entry.tls {
+        None => arrival.serve(stream, None, Bytes::new()).await,
         // Boxed: a plain connection carries no room for what TLS needs.
-        Some(tls) => {
-            let acceptor = TlsAcceptor::from(tls);
-            Box::pin(secured(acceptor, stream, connection, http, service)).await;
-        }
+        Some(tls) => Box::pin(arrival.secured(TlsAcceptor::from(tls), stream)).await,
     }
 }
 
-async fn secured(
-    acceptor: TlsAcceptor,
-    stream: Socket,
-    connection: Arc<Connection>,
+/// A connection before it speaks HTTP.
+struct Arrival<V> {
+    peer: Option<SocketAddr>,
+    state: Arc<ConnState>,
+    proxied: Option<Arc<Proxied>>,
     http: HttpSettings,
-    service: impl Service,
-) {
-    let (state, peer) = (Arc::clone(connection.state()), PeerName(connection.peer()));
-    let handshake = Box::pin(acceptor.accept(stream));
-    match server::unless_closed(&state, handshake).await {
-        Some(Ok(stream)) => {
-            let protocol = match stream.get_ref().1.alpn_protocol() {
-                Some(b"h2") => Protocol::Http2,
-                _ => Protocol::Http1,
-            };
-            server::serve(stream, Some(protocol), connection, http, service).await;
+    service: V,
+}
+
+// === impl Arrival ===
+
+impl<V: Service> Arrival<V> {
+    /// Takes the client from a PROXY protocol header, if one is looked for at this place. Gives what was read behind it;
+    /// `None`: the connection is to be closed.
+    async fn named(&mut self, stream: &mut (impl AsyncRead + Unpin), behind_tls: bool) -> Option<Bytes> {
+        let proxied = self.proxied.as_ref();
+        let Some(proxied) = proxied.filter(|proxied| proxied.behind_tls == behind_tls) else {
+            return Some(Bytes::new());
+        };
+        let begin = proxied.protocol.begin(stream, self.peer);
+        match server::unless_closed(&self.state, begin).await? {
+            Ok(begun) => {
+                self.peer = begun.client.or(self.peer);
+                Some(begun.ahead)
+            }
+            Err(error) => {
+                debug!(peer = %PeerName(self.peer), %error, "connection refused");
+                None
+            }
         }
-        Some(Err(error)) => debug!(%peer, %error, "TLS handshake failed"),
-        None => {}
+    }
+
+    async fn secured(mut self, acceptor: TlsAcceptor, stream: Socket) {
+        let handshake = Box::pin(acceptor.accept(stream));
+        match server::unless_closed(&self.state, handshake).await {
+            Some(Ok(mut stream)) => {
+                let protocol = match stream.get_ref().1.alpn_protocol() {
+                    Some(b"h2") => Protocol::Http2,
+                    _ => Protocol::Http1,
+                };
+                if let Some(ahead) = Box::pin(self.named(&mut stream, true)).await {
+                    self.serve(stream, Some(protocol), ahead).await;
+                }
+            }
+            Some(Err(error)) => debug!(peer = %PeerName(self.peer), %error, "TLS handshake failed"),
+            None => {}
+        }
+    }
+
+    /// Speaks HTTP; `ahead` was read before.
+    async fn serve(self, stream: impl http1_codec::Stream + 'static, known: Option<Protocol>, ahead: Bytes) {
+        let connection = match self.peer {
+            Some(peer) => Connection::new(peer, known.is_some()),
+            None => Connection::local(known.is_some()),
+        };
+        let connection = Arc::new(connection.with_state(self.state));
+        server::serve(stream, known, ahead, connection, self.http, self.service).await;
     }
 }

@@ -5,6 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use bytes::Bytes;
+use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tracing::debug;
@@ -15,6 +17,8 @@ use crate::http::connection::ConnState;
 /// client sees a reset: whatever the reason is, be it an upstream that failed or a stop that waited long enough.
 #[derive(Debug)]
 pub(super) struct Socket {
+    /// What was read already and must be read once more, if there is any.
+    ahead: Option<Box<Bytes>>,
     stream: Stream,
     state: Arc<ConnState>,
 }
@@ -30,7 +34,16 @@ pub(super) enum Stream {
 
 impl Socket {
     pub(super) fn new(stream: Stream, state: Arc<ConnState>) -> Self {
-        Self { stream, state }
+        Self {
+            ahead: None,
+            stream,
+            state,
+        }
+    }
+
+    /// What was read too far, to be read again.
+    pub(super) fn give_back(&mut self, ahead: Bytes) {
+        self.ahead = (!ahead.is_empty()).then(|| Box::new(ahead));
     }
 }
 
@@ -52,6 +65,14 @@ impl AsyncRead for Socket {
         cx: &mut Context<'_>,
         to: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if let Some(ahead) = &mut self.ahead {
+            let length = ahead.len().min(to.remaining());
+            to.put_slice(&ahead.split_to(length));
+            if ahead.is_empty() {
+                self.ahead = None;
+            }
+            return Poll::Ready(Ok(()));
+        }
         Pin::new(&mut self.stream).poll_read(cx, to)
     }
 }
@@ -87,6 +108,17 @@ impl AsyncWrite for Socket {
 }
 
 // === impl Stream ===
+
+impl Stream {
+    /// Probes a silent peer as `keepalive` says.
+    pub(super) fn set_keepalive(&self, keepalive: &TcpKeepalive) {
+        if let Self::Tcp(stream) = self
+            && let Err(error) = SockRef::from(stream).set_tcp_keepalive(keepalive)
+        {
+            debug!(%error, "the connection is probed as all others are");
+        }
+    }
+}
 
 impl AsyncRead for Stream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, to: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {

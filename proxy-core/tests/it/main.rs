@@ -19,6 +19,7 @@ mod drain;
 mod headers;
 mod logs;
 mod pod_alone;
+mod proxy_protocol;
 mod reload;
 mod retries;
 mod rollout;

@@ -19,6 +19,12 @@ struct AnyCertificate(Arc<CryptoProvider>);
 
 /// Shakes hands as `host`, offering the protocols in `alpn`; any certificate will do.
 pub(crate) async fn connect(addr: SocketAddr, host: &str, alpn: &[&[u8]]) -> TlsStream<TcpStream> {
+    let stream = within("connecting", TcpStream::connect(addr)).await;
+    over(stream.expect("the listener accepts"), host, alpn).await
+}
+
+/// The same over an open connection.
+pub(crate) async fn over(stream: TcpStream, host: &str, alpn: &[&[u8]]) -> TlsStream<TcpStream> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
@@ -26,7 +32,7 @@ pub(crate) async fn connect(addr: SocketAddr, host: &str, alpn: &[&[u8]]) -> Tls
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
         .with_no_client_auth();
-    shake_hands(config, addr, host, alpn)
+    shake_hands(config, stream, host, alpn)
         .await
         .expect("the handshake succeeds")
 }
@@ -45,18 +51,18 @@ pub(crate) async fn connect_trusting(
         .expect("the provider has the default versions")
         .with_root_certificates(roots)
         .with_no_client_auth();
-    shake_hands(config, addr, host, alpn).await
+    let stream = within("connecting", TcpStream::connect(addr)).await?;
+    shake_hands(config, stream, host, alpn).await
 }
 
 async fn shake_hands(
     mut config: ClientConfig,
-    addr: SocketAddr,
+    stream: TcpStream,
     host: &str,
     alpn: &[&[u8]],
 ) -> std::io::Result<TlsStream<TcpStream>> {
     config.alpn_protocols = alpn.iter().map(|protocol| protocol.to_vec()).collect();
     let name = ServerName::try_from(host.to_owned()).expect("a valid server name");
-    let stream = within("connecting", TcpStream::connect(addr)).await?;
     within(
         "the TLS handshake",
         TlsConnector::from(Arc::new(config)).connect(name, stream),
