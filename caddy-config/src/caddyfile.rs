@@ -5,6 +5,7 @@
 //! snippets and files in the place of imports.
 
 pub(crate) mod env;
+pub(crate) mod format;
 mod glob;
 mod import_args;
 mod imports;

@@ -65,6 +65,7 @@ mod units;
 
 pub use self::{
     adapt::{Adapted, from_caddyfile, from_caddyfile_in},
+    caddyfile::format::{format, unformatted},
     diagnostic::{Diagnostic, Diagnostics, Place, Severity},
     json::from_json,
     model::{

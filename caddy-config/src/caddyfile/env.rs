@@ -75,11 +75,7 @@ pub(crate) fn expand<'t>(
         }
     }
     if pieces.is_empty() {
-        return Expanded {
-            text: Cow::Borrowed(text),
-            at,
-            pieces,
-        };
+        return unexpanded(text, at);
     }
     pieces.push(Piece {
         start: out.len(),
@@ -91,6 +87,15 @@ pub(crate) fn expand<'t>(
         text: Cow::Owned(out),
         at,
         pieces,
+    }
+}
+
+/// `text` with its variables as they are written.
+pub(crate) const fn unexpanded(text: &str, at: Span) -> Expanded<'_> {
+    Expanded {
+        text: Cow::Borrowed(text),
+        at,
+        pieces: Vec::new(),
     }
 }
 

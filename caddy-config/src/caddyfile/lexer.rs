@@ -300,7 +300,7 @@ impl<'e> Lexer<'e, '_> {
     }
 }
 
-const fn is_marker(c: char) -> bool {
+pub(super) const fn is_marker(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
 
