@@ -22,6 +22,26 @@ pub fn caddyfile(data: &[u8]) {
     }
 }
 
+/// Lays out any bytes as a Caddyfile: once is enough, and nothing but white space changes.
+///
+/// # Panics
+///
+/// If it is not, or does.
+pub fn format(data: &[u8]) {
+    let Ok(text) = text_from_bytes("fuzz", data) else {
+        return;
+    };
+    let formatted = crate::format(text);
+    assert_eq!(crate::format(&formatted), formatted, "{text:?}");
+    let visible = |text: &str| text.split_whitespace().collect::<String>();
+    assert_eq!(visible(&formatted), visible(text));
+    let warned = crate::unformatted("fuzz", &text.replace('\r', ""));
+    assert_eq!(
+        warned.is_some(),
+        crate::format(&text.replace('\r', "")) != text.replace('\r', "")
+    );
+}
+
 /// Reads any bytes as Caddy JSON. What it reads is printed and read back as itself.
 ///
 /// # Panics
@@ -111,8 +131,10 @@ mod tests {
         corpus("expression")
             .iter()
             .for_each(|data| super::expression(data));
+        corpus("format").iter().for_each(|data| super::format(data));
         for data in files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/adapt")) {
             super::caddyfile(&data);
+            super::format(&data);
             super::json(&data);
         }
     }
@@ -134,6 +156,7 @@ mod tests {
                 data.splice(start..end, piece.bytes());
             }
             super::caddyfile(&data);
+            super::format(&data);
             super::json(&data);
         }
     }

@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Validate(ValidateArgs),
     /// Print a configuration as JSON
     Adapt(AdaptArgs),
+    /// Print a Caddyfile in the usual layout
+    Fmt(FmtArgs),
     /// Make secrets and pod-IP tokens, and read tokens
     Token(TokenArgs),
     /// Hash a password for basic_auth
@@ -160,6 +162,24 @@ pub(crate) struct AdaptArgs {
     /// Indent the JSON
     #[arg(short, long)]
     pub(crate) pretty: bool,
+}
+
+/// `doorway fmt`.
+#[derive(Args, Debug)]
+#[command(after_help = FMT_EXAMPLES)]
+pub(crate) struct FmtArgs {
+    /// The Caddyfile; `-` reads standard input [default: `Caddyfile` in the current directory]
+    #[arg(value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
+    /// The same as PATH
+    #[arg(short, long, value_name = "FILE", conflicts_with = "path")]
+    pub(crate) config: Option<PathBuf>,
+    /// Write the result back instead of printing it; without effect on standard input
+    #[arg(short = 'w', long)]
+    pub(crate) overwrite: bool,
+    /// Print every line, with `-` before those that go and `+` before those that come
+    #[arg(short, long)]
+    pub(crate) diff: bool,
 }
 
 /// `doorway token`.
@@ -306,6 +326,14 @@ Examples:
   doorway adapt --pretty
   doorway adapt --config my.Caddyfile > config.json
   doorway adapt --config - --pretty < Caddyfile";
+
+const FMT_EXAMPLES: &str = "\
+Examples:
+  doorway fmt --overwrite
+  doorway fmt --diff examples/doors.Caddyfile
+  doorway fmt - < Caddyfile
+
+Exit code 1 says that a file is laid out otherwise, unless it was written back. The layout is that of `caddy fmt`.";
 
 const TOKEN_EXAMPLES: &str = "\
 Examples:

@@ -46,6 +46,7 @@ fn carry_out(command: &Command, environment: &Environment) -> Outcome {
         Command::Config(args) => command::config::config(args, environment),
         Command::Validate(args) => command::validate::validate(args, environment),
         Command::Adapt(args) => command::adapt::adapt(args, environment),
+        Command::Fmt(args) => command::fmt::fmt(args),
         Command::Demo(args) => command::demo::demo(args, environment),
         Command::Token(args) => command::token::token(&args.command, environment),
         Command::HashPassword(args) => command::hash_password::hash_password(args),

@@ -14,7 +14,7 @@ use crate::settings::Environment;
 use crate::watch::{Recording, Seen};
 
 /// The file that is read when none is named.
-const DEFAULT_FILE: &str = "Caddyfile";
+pub(crate) const DEFAULT_FILE: &str = "Caddyfile";
 
 /// The most bytes of a configuration that are read; long before, it is too long to be one.
 const MAX_FILE: usize = 64 * 1024 * 1024;
@@ -80,10 +80,12 @@ fn parse(source: Source, files: &Recording<'_>) -> Result<Loaded, Failure> {
     Ok(match adapter {
         Adapter::Caddyfile => {
             let adapted = caddy_config::from_caddyfile_in(&name, &text, files)?;
+            let mut warnings = adapted.warnings;
+            warnings.extend(caddy_config::unformatted(&name, &text));
             Loaded {
                 document: adapted.config.to_json(),
                 config: adapted.config,
-                warnings: adapted.warnings,
+                warnings,
                 origin,
             }
         }

@@ -49,6 +49,9 @@ pub fn unformatted(file_name: &str, text: &str) -> Option<Diagnostic> {
     let same = text.chars().zip(formatted.chars()).take_while(|(a, b)| a == b);
     let at = same.map(|(c, _)| c.len_utf8()).sum();
     let mut report = Report::default();
+    // Only so that the line that is shown has no secret.
+    lexer::tokens(&env::unexpanded(&text, Span::default()), &mut report);
+    let mut report = report.without_findings();
     let message = "this is not laid out in the usual way";
     let help = "`doorway fmt --overwrite` does that; nothing depends on it".to_owned();
     report.warn(Span::new(at, at), message, help);
@@ -67,6 +70,10 @@ fn laid_out(text: &str) -> String {
 /// Whether two texts have the same words, each on a line with the same others. Where lines end beside braces is what
 /// a layout may change.
 fn means_the_same(a: &str, b: &str) -> bool {
+    // Words do not show all of it: not comments, nor what is never closed.
+    if !visible(a).eq(visible(b)) {
+        return false;
+    }
     let (a, b) = (words(a), words(b));
     let pairs = || a.iter().zip(&b);
     let lines = pairs().zip(pairs().skip(1)).all(|((a, b), (next_a, next_b))| {
@@ -77,27 +84,30 @@ fn means_the_same(a: &str, b: &str) -> bool {
     lines && a.len() == b.len() && pairs().all(|(a, b)| a.text == b.text && a.quoted == b.quoted)
 }
 
-/// The tokens of a text. A brace at the end of a word counts as one of its own: it is no valid Caddyfile, and a layout
-/// makes it one.
+fn visible(text: &str) -> impl Iterator<Item = char> {
+    text.chars().filter(|c| !c.is_whitespace())
+}
+
+/// The tokens of a text. A brace at the end of a word counts as one of its own, as a layout makes it one: in a valid
+/// Caddyfile there is none.
 fn words(text: &str) -> Vec<Token> {
     let report = &mut Report::default();
     let mut words = Vec::new();
     for token in lexer::tokens(&env::unexpanded(text, Span::default()), report) {
-        let name = token
-            .text
-            .strip_suffix('{')
-            .filter(|name| !name.is_empty() && !token.quoted);
-        match name.map(str::to_owned) {
-            Some(name) => {
-                let text = "{".to_owned();
-                words.push(Token {
-                    text: name,
-                    ..token.place()
-                });
-                words.push(Token { text, ..token });
-            }
-            None => words.push(token),
-        }
+        let end = match &token.text {
+            text if token.quoted => text.len(),
+            text if text.ends_with('{') => text.len().saturating_sub(1),
+            text if text.contains('{') => text.len(),
+            text => text.trim_end_matches('}').len(),
+        };
+        let (word, braces) = token.text.split_at_checked(end).unwrap_or_default();
+        let parts = std::iter::once(word).filter(|word| !word.is_empty() || token.quoted);
+        let braces = braces.split_inclusive(['{', '}']);
+        let parts: Vec<String> = parts.chain(braces).map(str::to_owned).collect();
+        words.extend(parts.into_iter().map(|text| Token {
+            text,
+            ..token.place()
+        }));
     }
     words
 }

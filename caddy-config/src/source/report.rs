@@ -46,6 +46,14 @@ impl Report {
         self.secrets.push(span);
     }
 
+    /// Only what is to be masked.
+    pub(crate) fn without_findings(self) -> Self {
+        Self {
+            secrets: self.secrets,
+            ..Self::default()
+        }
+    }
+
     /// Whether further findings are only counted, so that their words need not be chosen.
     pub(crate) const fn is_full(&self) -> bool {
         self.findings.len() >= MAX_FINDINGS

@@ -84,8 +84,14 @@ fn the_first_line_that_would_change_is_warned_of() {
     }
 }
 
+#[test]
+fn the_warning_shows_no_secret() {
+    let warning = unformatted("t", "a {\n\tdoors_handler {\n\t\tsecret  c2VjcmV0 \"d\n\t}\n}\n").unwrap();
+    assert!(warning.to_string().contains("secret  ****"), "{warning}");
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
 
     #[test]
     fn any_text_keeps_its_words_and_is_laid_out_once(pieces in prop::collection::vec(piece(), 0..40)) {
@@ -93,6 +99,7 @@ proptest! {
         let formatted = format(&text);
         prop_assert!(means_the_same(&text, &formatted), "{text:?} {formatted:?}");
         prop_assert_eq!(format(&formatted), formatted);
+        crate::fuzzing::format(text.as_bytes());
     }
 
     #[test]
