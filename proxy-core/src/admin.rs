@@ -180,6 +180,10 @@ impl Engine for Control {
     fn authority(&self) -> Option<Authority> {
         Self::authority(self)
     }
+
+    fn metrics(&self, accept: Option<&str>) -> (&'static str, String) {
+        Self::metrics(self, accept)
+    }
 }
 
 // === impl Nothing ===

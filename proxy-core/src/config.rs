@@ -9,6 +9,8 @@ mod error;
 mod handlers;
 mod https;
 mod logs;
+#[allow(dead_code, reason = "the routes come to call it")]
+mod metrics;
 mod routes;
 mod sockets;
 mod support;

@@ -5,6 +5,7 @@
 
 mod change;
 mod facts;
+mod figures;
 mod listeners;
 mod reconciler;
 
@@ -94,6 +95,13 @@ impl Control {
     /// The pods that requests with a token reached within the last hour, or still use, in the order of their addresses.
     pub fn pods(&self) -> Vec<PodState> {
         self.0.pods()
+    }
+
+    /// The metrics of the process, in the text format of Prometheus that suits a client best that sends this `Accept`,
+    /// and the `Content-Type` of that.
+    pub fn metrics(&self, accept: Option<&str>) -> (&'static str, String) {
+        let page = self.0.metrics(accept);
+        (page.content_type, page.text)
     }
 
     /// The internal certificate authority. It is looked for, never made.

@@ -16,6 +16,7 @@ use crate::http::connection::Connection;
 use crate::http::server::{self, HttpSettings};
 use crate::http::sweep::ConnLimits;
 use crate::log::LogFiles;
+use crate::metrics::Metrics;
 use crate::snapshot::Snapshot;
 use crate::upstream::connect::{Connector, Io};
 use crate::upstream::load::Slots;
@@ -74,6 +75,7 @@ pub(crate) fn view(caddyfile: &str) -> Arc<Snapshot<View>> {
         resolvers: Arc::new(ResolverSet::new(ResolveSettings::default())),
         certificates: Arc::new(compile::certificates(None).expect("there is no data directory")),
         log_files: LogFiles::default(),
+        metrics: Arc::new(Metrics::new(1)),
         passwords: Arc::default(),
         slots: Slots::default(),
         bare_line_feeds: false,
@@ -84,7 +86,7 @@ pub(crate) fn view(caddyfile: &str) -> Arc<Snapshot<View>> {
 
 impl Bench {
     pub(crate) fn new(view: Arc<Snapshot<View>>, upstreams: Upstreams) -> Self {
-        let mut worker = Worker::new(view);
+        let mut worker = Worker::new(0, view, Arc::new(Metrics::new(1)));
         worker.connector = Connector::Memory(upstreams);
         Self(Arc::new(worker))
     }

@@ -18,6 +18,7 @@ use crate::forward::pipeline::Handler;
 use crate::forward::view::View;
 use crate::forward::worker::Worker;
 use crate::log::LogFiles;
+use crate::metrics::Metrics;
 use crate::snapshot::Snapshot;
 use crate::stats::Stats;
 use crate::thread::{self, Thread};
@@ -104,7 +105,8 @@ impl Proxy {
         let surroundings = surroundings(options)?;
         let mut workers = Vec::new();
         let mut new_worker = || {
-            let worker = Arc::new(Worker::new(Arc::clone(&shared)));
+            let metrics = Arc::clone(&surroundings.metrics);
+            let worker = Arc::new(Worker::new(workers.len(), Arc::clone(&shared), metrics));
             surroundings.slots.add_worker(Arc::clone(&worker.tally));
             workers.push(Arc::clone(&worker));
             worker
@@ -116,11 +118,14 @@ impl Proxy {
             Arc::clone(&surroundings.resolvers),
             Arc::clone(&surroundings.certificates),
         );
+        let metrics = Arc::clone(&surroundings.metrics);
         let reconciler = Reconciler::new(surroundings, Arc::clone(&shared), workers, channels);
         let applied = reconciler.begin(config)?;
+        let reconciler = Arc::new(reconciler);
+        metrics.ask(Arc::downgrade(&reconciler) as _);
         Ok(Self {
             embedded,
-            reconciler: Arc::new(reconciler),
+            reconciler,
             shared,
             threads,
             resolvers,
@@ -253,6 +258,8 @@ fn surroundings(options: &Options) -> Result<Surroundings, BuildErrors> {
         resolvers: Arc::new(ResolverSet::new(settings)),
         certificates: Arc::new(compile::certificates(options.data_dir.clone())?),
         log_files: options.log_files.clone(),
+        // One more is for requests of another server.
+        metrics: Arc::new(Metrics::new(options.workers.max(1) + 1)),
         passwords: Arc::default(),
         slots: Slots::default(),
         bare_line_feeds: options.bare_line_feeds,

@@ -82,3 +82,31 @@ pub struct Invoke {
     /// A key of the server's `named_routes`.
     pub name: String,
 }
+
+// === impl Handler ===
+
+impl Handler {
+    /// The kind as `handler` names it in JSON.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Authentication(_) => "authentication",
+            Self::CopyResponse(_) => "copy_response",
+            Self::CopyResponseHeaders(_) => "copy_response_headers",
+            Self::DoorsGeo(_) => "doors_geo",
+            Self::DoorsHandler(_) => "doors_handler",
+            Self::Encode(_) => "encode",
+            Self::Error(_) => "error",
+            Self::Headers(_) => "headers",
+            Self::Invoke(_) => "invoke",
+            Self::Map(_) => "map",
+            Self::Metrics(_) => "metrics",
+            Self::RequestBody(_) => "request_body",
+            Self::ReverseProxy(_) => "reverse_proxy",
+            Self::Rewrite(_) => "rewrite",
+            Self::StaticResponse(_) => "static_response",
+            Self::Subroute(_) => "subroute",
+            Self::Vars(_) => "vars",
+        }
+    }
+}

@@ -3,8 +3,9 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use super::{
-    Apps, Config, DoorsHandler, DoorsUpstream, DynamicUpstreams, Handler, HostPort, HostPortError, HttpApp,
-    IpRange, ResolverAddress, ReverseProxy, Route, Secret, Server, StaticResponse, Status, Subroute,
+    Apps, Config, CopyResponseHeaders, DoorsGeo, DoorsHandler, DoorsUpstream, DynamicUpstreams, Encode,
+    Handler, HostPort, HostPortError, HttpApp, IpRange, ResolverAddress, ReverseProxy, Route, Secret, Server,
+    StaticResponse, Status, Subroute,
 };
 
 fn config(handlers: Vec<Handler>) -> Config {
@@ -143,4 +144,19 @@ fn what_is_no_address_says_why() {
         assert_eq!(text.parse::<HostPort>(), Err(error), "{text}");
     }
     assert!("10.0.0.0/33".parse::<IpRange>().is_err() && "010.0.0.1".parse::<IpRange>().is_err());
+}
+
+#[test]
+fn a_handler_is_named_as_in_json() {
+    for handler in [
+        Handler::CopyResponseHeaders(CopyResponseHeaders::default()),
+        Handler::DoorsGeo(DoorsGeo::default()),
+        Handler::Encode(Encode::default()),
+        Handler::ReverseProxy(Box::default()),
+        Handler::StaticResponse(StaticResponse::default()),
+        Handler::Subroute(Subroute::default()),
+    ] {
+        let json = serde_json::to_value(&handler).unwrap();
+        assert_eq!(json["handler"], handler.name());
+    }
 }

@@ -36,6 +36,9 @@ pub(super) trait Engine: Send + Sync + std::fmt::Debug {
 
     /// The internal certificate authority, if there is one.
     fn authority(&self) -> Option<Authority>;
+
+    /// The metrics for a client with this `Accept`, and their type.
+    fn metrics(&self, accept: Option<&str>) -> (&'static str, String);
 }
 
 /// The file that a configuration came from, as the one who read it named it, and what it is written in.

@@ -106,6 +106,13 @@ async fn route(keeper: &Arc<Keeper>, head: &Parts, body: Incoming) -> Reply {
             Method::GET => report::pods(&keeper.engine().pods(), clock::wall()),
             _ => not_allowed(),
         },
+        Path::Metrics => {
+            let accept = head.headers.get(header::ACCEPT);
+            let (kind, text) = keeper
+                .engine()
+                .metrics(accept.and_then(|accept| accept.to_str().ok()));
+            Reply::of_type(HeaderValue::from_static(kind), text)
+        }
         Path::Pki(path) => match head.method {
             Method::GET => report::pki(&path, || keeper.engine().authority()),
             ref other => {

@@ -17,6 +17,7 @@ use crate::http::forwarded::IpSet;
 use crate::http::server::HttpSettings;
 use crate::http::sweep::ConnLimits;
 use crate::log::{FileSettings, LogFiles, LogWriter};
+use crate::metrics::Metrics;
 use crate::routing::routes::Routes;
 use crate::routing::template::Template;
 use crate::tls::{Certificates, TlsSite};
@@ -50,6 +51,8 @@ pub(crate) struct Planned {
 pub(crate) struct Surroundings {
     pub(crate) resolvers: Arc<ResolverSet>,
     pub(crate) certificates: Arc<Certificates>,
+    /// What is counted.
+    pub(crate) metrics: Arc<Metrics>,
     /// Log files that are open.
     pub(crate) log_files: LogFiles,
     /// Compares the passwords of `basic_auth`.

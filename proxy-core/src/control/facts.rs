@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Reconciler;
+use crate::metrics::{Format, Page};
 use crate::upstream::cluster::Upstream;
 
 /// An upstream, and what it has to do.
@@ -84,6 +85,11 @@ impl Reconciler {
             }
         }
         pods.into_values().collect()
+    }
+
+    /// See [`Control::metrics`](super::Control::metrics).
+    pub(super) fn metrics(&self, accept: Option<&str>) -> Page {
+        self.surroundings.metrics.page(Format::accepted(accept))
     }
 
     /// See [`Control::authority`](super::Control::authority).

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::listeners::{self, Listeners, Next};
 use super::{Applied, Commit, Part};
+use crate::clock;
 use crate::config::compile::{self, Compiled, Surroundings};
 use crate::config::{BuildError, BuildErrors};
 use crate::forward::view::View;
@@ -196,8 +197,14 @@ impl Reconciler {
         }
     }
 
-    /// Makes `config` run, or changes nothing.
+    /// Makes `config` run, or changes nothing; and counts that.
     fn apply(&self, state: &mut State, config: Config) -> Result<Applied, BuildErrors> {
+        let result = self.apply_uncounted(state, config);
+        self.surroundings.metrics.loaded(result.is_ok(), clock::wall());
+        result
+    }
+
+    fn apply_uncounted(&self, state: &mut State, config: Config) -> Result<Applied, BuildErrors> {
         if self.stop.is_cancelled() {
             return Err(BuildErrors(vec![BuildError::Stopping]));
         }

@@ -17,6 +17,7 @@ use super::view::View;
 use crate::clock;
 use crate::http::encode::Encoders;
 use crate::http::sweep::{Connections, TICK};
+use crate::metrics::Metrics;
 use crate::snapshot::Snapshot;
 use crate::stats::Counters;
 use crate::tasks::Tasks;
@@ -27,6 +28,11 @@ use crate::upstream::pool::Pool;
 /// The state of one worker.
 #[derive(Debug)]
 pub(crate) struct Worker {
+    /// From 0 on.
+    #[allow(dead_code, reason = "the pipeline comes to use it")]
+    pub(crate) number: usize,
+    #[allow(dead_code, reason = "the pipeline comes to use it")]
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) view: Arc<Snapshot<View>>,
     pub(crate) pool: Arc<Pool>,
     pub(crate) connector: Connector,
@@ -50,8 +56,10 @@ pub(crate) struct Worker {
 // === impl Worker ===
 
 impl Worker {
-    pub(crate) fn new(view: Arc<Snapshot<View>>) -> Self {
+    pub(crate) fn new(number: usize, view: Arc<Snapshot<View>>, metrics: Arc<Metrics>) -> Self {
         Self {
+            number,
+            metrics,
             view,
             pool: Arc::default(),
             connector: Connector::default(),
@@ -133,7 +141,8 @@ mod tests {
 
     #[tokio::test]
     async fn choices_are_even() {
-        let worker = Worker::new(Arc::new(Snapshot::new(View::default())));
+        let view = Arc::new(Snapshot::new(View::default()));
+        let worker = Worker::new(0, view, Arc::new(Metrics::new(1)));
         let mut counts = [0_u32; 3];
         for _ in 0..30_000 {
             counts[worker.choose(3)] += 1;

@@ -13,6 +13,7 @@ pub(in crate::admin) enum Path {
     Stop,
     Upstreams,
     Pods,
+    Metrics,
     /// Everything below `/pki/`.
     Pki(String),
     Unknown,
@@ -47,6 +48,7 @@ impl Path {
             "/stop" => Self::Stop,
             "/reverse_proxy/upstreams" => Self::Upstreams,
             "/doors/pods" => Self::Pods,
+            "/metrics" => Self::Metrics,
             _ if path.starts_with("/pki/") => Self::Pki(path),
             _ if path.starts_with("/config/") => Self::Config(path),
             _ => match path.strip_prefix("/id/") {

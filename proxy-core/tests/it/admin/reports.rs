@@ -206,3 +206,44 @@ async fn a_proxy_without_an_endpoint_has_none() {
     assert_eq!(rig.admin.address().await, None);
     rig.stop().await;
 }
+
+#[tokio::test]
+async fn metrics_tell_of_the_proxy_in_both_formats() {
+    let origin = Origin::bind(Ipv4Addr::LOCALHOST).await;
+    let rig = AdminRig::caddyfile(&site(&format!("\treverse_proxy {}", origin.addr()))).await;
+    let client = rig.client().await;
+    let mut wire = Wire::connect(rig.site()).await;
+    wire.send(get("/")).await;
+    let mut upstream = origin.accept().await;
+    upstream.head().await;
+    client
+        .done(&Ask::new("POST", "/config/apps/http/grace_period").json("\"1s\""))
+        .await;
+    let refused = client
+        .ask(&Ask::new("POST", "/config/apps/nonsense").json("{}"))
+        .await;
+    assert_eq!(refused.head.status(), 400);
+
+    let text = client.get("/metrics").await;
+    let address = origin.addr();
+    for line in [
+        "doorway_requests_total 1",
+        "doorway_connections_total 1",
+        "doorway_connections_open 1",
+        &format!("doorway_upstream_requests_in_flight{{upstream=\"{address}\"}} 1"),
+        &format!("caddy_reverse_proxy_upstreams_healthy{{upstream=\"{address}\"}} 1"),
+        "doorway_config_loads_total{result=\"accepted\"} 2",
+        "caddy_config_last_reload_successful 1",
+        "# TYPE process_cpu_seconds_total counter",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+
+    let ask = Ask::new("GET", "/metrics").field("Accept", "application/openmetrics-text; version=1.0.0");
+    let answer = client.ask(&ask).await;
+    assert_eq!(
+        answer.head.field("content-type").as_deref(),
+        Some("application/openmetrics-text; version=1.0.0; charset=utf-8")
+    );
+    assert!(answer.text().ends_with("# EOF\n"));
+}

@@ -1,0 +1,48 @@
+//! What is told of the proxy in its metrics.
+
+use super::Reconciler;
+use crate::metrics::{Exposition, Facts, names};
+use crate::stats::Stats;
+
+// === impl Reconciler ===
+
+impl Facts for Reconciler {
+    fn write(&self, page: &mut Exposition) {
+        let mut sum = Stats::default();
+        let mut open = 0;
+        for worker in &self.workers {
+            worker.counters.add_to(&mut sum);
+            open += worker.connections.len() as u64;
+        }
+        page.family(&names::CONNECTIONS).sample(&[], sum.connections);
+        page.family(&names::CONNECTIONS_OPEN).sample(&[], open);
+        page.family(&names::REQUESTS).sample(&[], sum.requests);
+        let mut failed = page.family(&names::FAILED_REQUESTS);
+        for (reason, count) in [
+            ("bad_token", sum.bad_tokens),
+            ("client", sum.client_errors),
+            ("client_gone", sum.client_gone),
+            ("dead_pod", sum.dead_pods),
+            ("upstream", sum.upstream_errors),
+        ] {
+            failed.sample(&[("reason", reason)], count);
+        }
+        page.family(&names::RETRIES).sample(&[], sum.retries);
+        page.family(&names::UPSTREAM_CONNECTS)
+            .sample(&[], sum.upstream_connects);
+        page.family(&names::LOG_LINES_DROPPED)
+            .sample(&[], sum.log_lines_dropped);
+        let upstreams = self.upstreams();
+        if upstreams.is_empty() {
+            return;
+        }
+        let mut healthy = page.family(&names::UPSTREAM_HEALTHY);
+        for upstream in &upstreams {
+            healthy.sample(&[("upstream", &upstream.address)], u64::from(upstream.fails == 0));
+        }
+        let mut in_flight = page.family(&names::UPSTREAM_IN_FLIGHT);
+        for upstream in &upstreams {
+            in_flight.sample(&[("upstream", &upstream.address)], upstream.requests.into());
+        }
+    }
+}

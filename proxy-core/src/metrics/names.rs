@@ -1,0 +1,128 @@
+//! The names of all metrics, with what they mean. Those that begin with `caddy_` are Caddy's, with its labels, so that
+//! dashboards made for it show Doorway too.
+
+/// What a metric is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It only grows; its name ends with `_total`.
+    Counter,
+    Gauge,
+    Histogram,
+}
+
+/// A metric with all its labels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Family {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) help: &'static str,
+}
+
+const fn counter(name: &'static str, help: &'static str) -> Family {
+    let kind = Kind::Counter;
+    Family { name, kind, help }
+}
+
+const fn gauge(name: &'static str, help: &'static str) -> Family {
+    let kind = Kind::Gauge;
+    Family { name, kind, help }
+}
+
+const fn histogram(name: &'static str, help: &'static str) -> Family {
+    let kind = Kind::Histogram;
+    Family { name, kind, help }
+}
+
+// === configuration ===
+
+pub(crate) const CONFIG_LAST_RELOAD_SUCCESSFUL: Family = gauge(
+    "caddy_config_last_reload_successful",
+    "Whether the last attempt to load a configuration was successful.",
+);
+pub(crate) const CONFIG_LAST_RELOAD_SUCCESS_TIMESTAMP: Family = gauge(
+    "caddy_config_last_reload_success_timestamp_seconds",
+    "When a configuration was loaded last.",
+);
+pub(crate) const CONFIG_LOADS: Family = counter(
+    "doorway_config_loads_total",
+    "Attempts to load a configuration, by result.",
+);
+
+// === requests, where `metrics` is configured ===
+
+pub(crate) const HTTP_REQUESTS: Family = counter("caddy_http_requests_total", "Requests that were answered.");
+pub(crate) const HTTP_REQUESTS_IN_FLIGHT: Family = gauge(
+    "caddy_http_requests_in_flight",
+    "Requests that are being answered.",
+);
+pub(crate) const HTTP_REQUEST_ERRORS: Family = counter(
+    "caddy_http_request_errors_total",
+    "Requests that ended with an error of a handler.",
+);
+pub(crate) const HTTP_REQUEST_DURATION: Family = histogram(
+    "caddy_http_request_duration_seconds",
+    "The time from the head of a request to the end of its answer.",
+);
+pub(crate) const HTTP_RESPONSE_DURATION: Family = histogram(
+    "caddy_http_response_duration_seconds",
+    "The time from the head of a request to the head of its answer.",
+);
+pub(crate) const HTTP_REQUEST_SIZE: Family = histogram(
+    "caddy_http_request_size_bytes",
+    "The size of a request: its head, and its body as far as its length is stated.",
+);
+pub(crate) const HTTP_RESPONSE_SIZE: Family =
+    histogram("caddy_http_response_size_bytes", "The size of an answer's body.");
+
+// === the proxy ===
+
+pub(crate) const CONNECTIONS: Family = counter("doorway_connections_total", "Client connections accepted.");
+pub(crate) const CONNECTIONS_OPEN: Family = gauge(
+    "doorway_connections_open",
+    "Client connections and tunnels that are open.",
+);
+pub(crate) const REQUESTS: Family = counter("doorway_requests_total", "Requests received.");
+pub(crate) const FAILED_REQUESTS: Family = counter(
+    "doorway_failed_requests_total",
+    "Requests that could not be served, by what was at fault.",
+);
+pub(crate) const RETRIES: Family = counter(
+    "doorway_upstream_retries_total",
+    "Requests that were sent again because nothing of them can have reached an application.",
+);
+pub(crate) const UPSTREAM_CONNECTS: Family = counter(
+    "doorway_upstream_connects_total",
+    "Connections opened to upstreams.",
+);
+pub(crate) const UPSTREAM_IN_FLIGHT: Family = gauge(
+    "doorway_upstream_requests_in_flight",
+    "Requests that an upstream has in flight.",
+);
+pub(crate) const UPSTREAM_HEALTHY: Family = gauge(
+    "caddy_reverse_proxy_upstreams_healthy",
+    "Whether an upstream takes requests.",
+);
+pub(crate) const LOG_LINES_DROPPED: Family = counter(
+    "doorway_log_lines_dropped_total",
+    "Lines of access logs that were dropped because they could not be written fast enough.",
+);
+
+// === the process ===
+
+pub(crate) const PROCESS_CPU: Family = counter(
+    "process_cpu_seconds_total",
+    "User and system time that the process has used.",
+);
+pub(crate) const PROCESS_MAX_FDS: Family =
+    gauge("process_max_fds", "The most file descriptors that may be open.");
+pub(crate) const PROCESS_OPEN_FDS: Family = gauge("process_open_fds", "File descriptors that are open.");
+pub(crate) const PROCESS_RESIDENT_MEMORY: Family = gauge(
+    "process_resident_memory_bytes",
+    "Memory that the process has resident.",
+);
+pub(crate) const PROCESS_VIRTUAL_MEMORY: Family = gauge(
+    "process_virtual_memory_bytes",
+    "Address space that the process has mapped.",
+);
+pub(crate) const PROCESS_START_TIME: Family =
+    gauge("process_start_time_seconds", "When the process was started.");
