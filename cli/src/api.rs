@@ -7,6 +7,7 @@ pub(crate) use self::client::{Answer, Request};
 pub(crate) use self::place::{Place, Places};
 
 use anyhow::anyhow;
+use hyper::{Method, StatusCode};
 
 use crate::exit::Failure;
 
@@ -14,7 +15,11 @@ use crate::exit::Failure;
 const WAY_OUT: &str =
     "  help: start one with `doorway run`, or say with --address where it is (its option `admin`)";
 
-/// Sends `request` to the first of `places` where somebody listens. `adapted` changes the request for its place.
+/// What only Doorway answers: Caddy's admin API, which may be at the same place, knows nothing of it.
+const OWN: &str = "/doors/pods";
+
+/// Sends `request` to the first of `places` where somebody listens. `adapted` changes the request for its place. Unless
+/// the user has named the place, it must be Doorway who listens there.
 pub(crate) async fn ask(
     places: &Places,
     request: Request,
@@ -22,7 +27,16 @@ pub(crate) async fn ask(
 ) -> Result<(Answer, String), Failure> {
     let mut silent = Vec::new();
     for place in places.iter() {
-        match client::send(place.address(), adapted(request.clone(), place)).await {
+        let answer = async {
+            if !place.is_given() {
+                let probed = client::send(place.address(), Request::new(Method::GET, OWN)).await?;
+                if probed.status == StatusCode::NOT_FOUND {
+                    return Err(client::Failed::stranger(place.address()));
+                }
+            }
+            client::send(place.address(), adapted(request.clone(), place)).await
+        };
+        match answer.await {
             Ok(answer) => return Ok((answer, place.address().to_string())),
             Err(failed) if failed.is_silence() => silent.push(failed.to_string()),
             Err(failed) => return Err(anyhow::Error::new(failed).into()),

@@ -81,6 +81,12 @@ impl Failed {
         matches!(self, Self::Silence(_))
     }
 
+    pub(super) fn stranger(address: &ListenAddress) -> Self {
+        Self::Other(format!(
+            "what listens on {address} is not Doorway, perhaps Caddy; say with --address where it is to be asked"
+        ))
+    }
+
     fn new(address: &ListenAddress, error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {

@@ -9,14 +9,24 @@ use crate::source;
 
 /// Places to ask, the likeliest first.
 #[derive(Debug)]
-pub(crate) struct Places(Vec<(ListenAddress, bool)>);
+pub(crate) struct Places(Vec<(ListenAddress, Certainty)>);
+
+/// How well it is known that the proxy that is meant is at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Certainty {
+    /// The user says so.
+    Given,
+    /// It is where its configuration says, or where it is if that says nothing.
+    Configured,
+    /// A configuration says so that may be another proxy's.
+    Guessed,
+}
 
 /// One of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'p> {
     address: &'p ListenAddress,
-    /// Whether it was guessed, so that another proxy than the one that is meant may be there.
-    guessed: bool,
+    certainty: Certainty,
 }
 
 // === impl Places ===
@@ -34,36 +44,52 @@ impl Places {
         environment: &Environment,
     ) -> Result<Self, Failure> {
         if let Some(given) = given {
-            return Ok(Self(vec![(parse(given)?, false)]));
+            return Ok(Self(vec![(parse(given)?, Certainty::Given)]));
         }
         let default = environment.admin_address();
         // One that cannot be read leads nowhere; it is the proxy that reports it.
         let saved = environment.autosave().and_then(|path| source::saved(&path).ok()?);
         let mut places = Self(Vec::new());
-        places.add(listen(config, default)?, false);
+        places.add(listen(config, default)?, Certainty::Configured);
         if let Some(saved) = saved {
-            places.add(listen(Some(&saved.config), default)?, true);
+            places.add(listen(Some(&saved.config), default)?, Certainty::Guessed);
         }
-        if places.0.is_empty() {
-            return Err(Failure::Usage(
-                "the admin API is off; --address says where it is nevertheless".to_owned(),
-            ));
-        }
-        Ok(places)
+        places.any()
+    }
+
+    /// Those of which it is known whose they are.
+    ///
+    /// # Errors
+    ///
+    /// If there are none.
+    pub(crate) fn certain(mut self) -> Result<Self, Failure> {
+        self.0.retain(|(_, certainty)| *certainty != Certainty::Guessed);
+        self.any()
     }
 
     /// The places in their order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Place<'_>> {
-        self.0.iter().map(|(address, guessed)| Place {
+        self.0.iter().map(|(address, certainty)| Place {
             address,
-            guessed: *guessed,
+            certainty: *certainty,
         })
     }
 
-    fn add(&mut self, address: Option<ListenAddress>, guessed: bool) {
+    fn any(self) -> Result<Self, Failure> {
+        if self.0.is_empty() {
+            return Err(Failure::Usage(
+                "the configuration has no admin API; --address says where it is nevertheless, and the signal SIGUSR1 \
+                 reloads without it"
+                    .to_owned(),
+            ));
+        }
+        Ok(self)
+    }
+
+    fn add(&mut self, address: Option<ListenAddress>, certainty: Certainty) {
         let Some(address) = address else { return };
         if !self.0.iter().any(|(known, _)| *known == address) {
-            self.0.push((address, guessed));
+            self.0.push((address, certainty));
         }
     }
 }
@@ -75,8 +101,14 @@ impl<'p> Place<'p> {
         self.address
     }
 
+    /// Whether the user has named it.
+    pub(crate) fn is_given(self) -> bool {
+        self.certainty == Certainty::Given
+    }
+
+    /// Whether another proxy than the one that is meant may be there.
     pub(crate) fn is_guessed(self) -> bool {
-        self.guessed
+        self.certainty == Certainty::Guessed
     }
 }
 

@@ -13,6 +13,12 @@ pub(crate) fn reload(args: &ReloadArgs, environment: &Environment) -> Outcome {
     let loaded = source::load(&args.config, environment)?;
     loaded.say_warnings();
     let places = Places::find(args.address.as_deref(), Some(&loaded.config), environment)?;
+    // Only a file tells the proxy that it is for.
+    let places = if loaded.origin.is_some() {
+        places
+    } else {
+        places.certain()?
+    };
     let mut request = Request::new(Method::POST, "/load").with_json(loaded.document);
     if args.force {
         request = request.with("cache-control", "must-revalidate".to_owned());

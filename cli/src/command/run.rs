@@ -1,5 +1,6 @@
 //! `doorway run`: the proxy, until it is told to stop.
 
+use std::path::PathBuf;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
@@ -136,12 +137,14 @@ async fn until_told(
 
 /// The settings that come from outside, then the environment, as lines `name=value`.
 fn print_environment(environment: &Environment, workers: usize) -> Outcome {
-    let data_dir = environment
-        .data_dir()
-        .map_or_else(|| "(none)".to_owned(), |path| path.display().to_string());
+    let shown =
+        |path: Option<PathBuf>| path.map_or_else(|| "(none)".to_owned(), |path| path.display().to_string());
+    let (data_dir, autosave) = (shown(environment.data_dir()), shown(environment.autosave()));
     let settings = [
         format!("doorway.Version={}", env!("CARGO_PKG_VERSION")),
         format!("doorway.DataDir={data_dir}"),
+        format!("doorway.Autosave={autosave}"),
+        format!("doorway.AdminAddress={}", environment.admin_address()),
         format!("doorway.Workers={workers}"),
     ];
     let lines: Vec<String> = settings.into_iter().chain(environment.printable()).collect();

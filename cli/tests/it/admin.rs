@@ -288,3 +288,43 @@ fn an_admin_address_that_is_none_says_what_one_is() {
     let off = finish(&mut doorway(directory.path(), &["stop"]));
     assert_eq!(off.code, Some(2), "{}", off.stderr);
 }
+
+#[test]
+fn a_stranger_is_not_driven_unless_the_user_names_it() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let admin = format!("localhost:{}", listener.local_addr().unwrap().port());
+    let (sender, heads) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        // Like Caddy, it knows of no pods.
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut head = [0; 2048];
+            let length = stream.read(&mut head).unwrap();
+            let head = String::from_utf8_lossy(&head[..length]).into_owned();
+            let status = if head.starts_with("GET /doors/pods") {
+                "404 Not Found"
+            } else {
+                "200 OK"
+            };
+            let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+            stream.write_all(answer.as_bytes()).unwrap();
+            if sender.send(head.lines().next().unwrap().to_owned()).is_err() {
+                return;
+            }
+        }
+    });
+    let directory = Directory::with("Caddyfile", &caddyfile(&admin, 1, "hello"));
+    let refused = failed(directory.path(), &["reload"]);
+    assert!(
+        refused.contains(&format!("what listens on {admin} is not Doorway")),
+        "{refused}"
+    );
+    assert!(
+        heads
+            .recv_timeout(PATIENCE)
+            .unwrap()
+            .starts_with("GET /doors/pods ")
+    );
+    done(directory.path(), &["stop", "--address", &admin]);
+    assert!(heads.recv_timeout(PATIENCE).unwrap().starts_with("POST /stop "));
+}
