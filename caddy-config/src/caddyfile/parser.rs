@@ -37,7 +37,7 @@ pub(crate) enum Kind {
 }
 
 /// A word, its arguments, and perhaps a block of lines.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) name: Token,
     pub(crate) args: Vec<Token>,

@@ -3,15 +3,19 @@
 
 use super::{
     super::{args::Args, cx::Cx},
-    respond::status,
+    respond::fixed_status,
 };
 use crate::{
     check,
-    model::{CopyResponse, CopyResponseHeaders, Handler},
+    model::{CopyResponse, CopyResponseHeaders, Handler, Status},
 };
 
 pub(super) fn response(mut args: Args<'_>, cx: &mut Cx<'_>) -> Option<Handler> {
-    let status_code = args.next().and_then(|arg| status(arg, cx));
+    // A placeholder, which JSON may have here, is one that Caddy drops without a word.
+    let status_code = args
+        .next()
+        .and_then(|arg| fixed_status(arg, cx))
+        .map(Status::Code);
     args.finish(cx);
     cx.no_block(args.line());
     Some(Handler::CopyResponse(CopyResponse { status_code }))

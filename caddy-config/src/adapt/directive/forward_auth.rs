@@ -29,15 +29,10 @@ pub(super) fn read(args: Args<'_>, scope: &Scope<'_>, cx: &mut Cx<'_>) -> Option
                 uri = cx.one(line, "a target, such as /verify").or(uri);
             }
             "copy_headers" => copy_headers(line, &mut fields, cx),
-            _ => rest.push(line.clone()),
+            _ => rest.push(line),
         }
     }
-    let line = Line {
-        name: args.name().clone(),
-        args: args.rest().to_vec(),
-        block: Some(rest),
-    };
-    let mut proxy = reverse_proxy::proxy(Args::new(&line), scope, cx);
+    let mut proxy = reverse_proxy::proxy(args, &rest, scope, cx);
     let Some(uri) = uri else {
         let help = "add `uri /PATH`, what the service is asked for".to_owned();
         cx.error(args.name().span, "`forward_auth` needs `uri`", help);

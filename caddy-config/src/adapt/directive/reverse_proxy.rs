@@ -57,17 +57,18 @@ struct Reader<'l> {
 }
 
 pub(super) fn read(args: Args<'_>, scope: &Scope<'_>, cx: &mut Cx<'_>) -> Option<Handler> {
-    Some(Handler::ReverseProxy(Box::new(proxy(args, scope, cx))))
+    let lines: Vec<&Line> = args.block().iter().collect();
+    Some(Handler::ReverseProxy(Box::new(proxy(args, &lines, scope, cx))))
 }
 
-/// The proxy itself, which `forward_auth` is too.
-pub(super) fn proxy(args: Args<'_>, scope: &Scope<'_>, cx: &mut Cx<'_>) -> ReverseProxy {
+/// The proxy itself, with these lines of its block; `forward_auth` is one too, and keeps lines for itself.
+pub(super) fn proxy(args: Args<'_>, lines: &[&Line], scope: &Scope<'_>, cx: &mut Cx<'_>) -> ReverseProxy {
     let mut reader = Reader::default();
     for upstream in args.rest() {
         reader.upstream(upstream, cx);
     }
     let mut once = Once::default();
-    for line in args.block() {
+    for &line in lines {
         let name = line.name.text.as_str();
         if name.starts_with('@') {
             reader.responses.define(line, cx);
@@ -78,7 +79,7 @@ pub(super) fn proxy(args: Args<'_>, scope: &Scope<'_>, cx: &mut Cx<'_>) -> Rever
             reader.line(line, cx);
         }
     }
-    if args.rest().is_empty() && args.block().is_empty() {
+    if args.rest().is_empty() && lines.is_empty() {
         let help = "every request will be answered with an error; name an upstream".to_owned();
         cx.warn(args.name().span, "no upstream to forward to", help);
     }
