@@ -66,6 +66,7 @@ fn the_corpus_is_free_of_warnings_but_where_one_is_due() {
         "basic_auth_old_name",
         "header_block",
         "options_only",
+        "proxy_headers",
         "proxy_health_old",
         "proxy_nothing",
         "proxy_transport_old",

@@ -319,6 +319,10 @@ fn what_works_but_perhaps_not_as_meant_is_a_warning() {
             "2:2: `X-A` is set here, and deleted again",
         ),
         (
+            "reverse_proxy a:1 {\n\t\theader_up Host b\n\t\theader_up -Host\n\t}",
+            "2:2: `Host` is set here, and deleted again",
+        ),
+        (
             "map {host} {a} {\n\t\t~^(.*)$ \"{path}${1}\"\n\t}",
             "3:11: no placeholder is replaced in the value of an expression",
         ),

@@ -121,7 +121,7 @@ pub(super) fn operation(ops: &mut HeaderOps, field: &Token, values: &[Token], cx
 }
 
 /// A deletion runs after what is added and set in the same directive, whatever the order they are written in.
-fn warn_of_cancelled(ops: &HeaderOps, name: &Token, cx: &mut Cx<'_>) {
+pub(super) fn warn_of_cancelled(ops: &HeaderOps, name: &Token, cx: &mut Cx<'_>) {
     let lower: Vec<String> = ops.delete.iter().map(|name| name.to_ascii_lowercase()).collect();
     let deleted = |field: &str| lower.iter().any(|pattern| matches(pattern, field));
     let mut fields: Vec<&String> = ops.add.keys().chain(ops.set.keys()).collect();

@@ -21,7 +21,7 @@ use super::{
         server_options::ranges,
         values::{Once, block, duration},
     },
-    header::{operation, split_sign},
+    header::{operation, split_sign, warn_of_cancelled},
 };
 use crate::{
     caddyfile::{parser::Line, token::Token},
@@ -83,7 +83,14 @@ pub(super) fn proxy(args: Args<'_>, lines: &[&Line], scope: &Scope<'_>, cx: &mut
         let help = "every request will be answered with an error; name an upstream".to_owned();
         cx.warn(args.name().span, "no upstream to forward to", help);
     }
-    reader.finish(args.name(), scope, cx)
+    let proxy = reader.finish(args.name(), scope, cx);
+    let headers = proxy.headers.as_ref();
+    let request = headers.and_then(|headers| headers.request.as_ref());
+    let response = headers.and_then(|headers| headers.response.as_ref());
+    for ops in request.into_iter().chain(response.map(|response| &response.ops)) {
+        warn_of_cancelled(ops, args.name(), cx);
+    }
+    proxy
 }
 
 // === impl Reader ===
