@@ -138,6 +138,16 @@ fn converted(
     if !fits {
         return Err(at(arg.start, format!("{} cannot be converted", found.name())));
     }
+    if let Node::String(text) = &arg.node {
+        let number = match function {
+            Function::Double => text.parse::<f64>().is_ok(),
+            Function::Int => text.parse::<i64>().is_ok(),
+            _ => true,
+        };
+        if !number {
+            return Err(at(arg.start, "this text is no number"));
+        }
+    }
     Ok((Expr::Call(function, Box::new(expr)), result))
 }
 

@@ -177,7 +177,7 @@ impl Compiler<'_> {
             let message = format!("{} or {}: both must be of one type", first.name(), second.name());
             return Err(at(start, message));
         }
-        let found = if first == Type::Dynamic { second } else { first };
+        let found = if first == second { first } else { Type::Dynamic };
         Ok((Expr::If(Box::new([condition, then, otherwise])), found))
     }
 

@@ -250,7 +250,7 @@ fn placeholders_are_numbered_once() {
 }
 
 /// Texts, what is wrong with them, and where, in characters.
-const WRONG: [(&str, &str, usize); 42] = [
+const WRONG: [(&str, &str, usize); 44] = [
     ("", "expected a value, found the end", 1),
     ("{http.request.method} = 'GET'", "a single `=`", 23),
     ("{env.A} == '1' and true", "`and` is not an operator", 16),
@@ -272,6 +272,11 @@ const WRONG: [(&str, &str, usize); 42] = [
         1,
     ),
     ("'a'", "the result is a text instead of true or false", 1),
+    (
+        "true ? false : {http.vars.t}",
+        "the result may be something other than true or false",
+        1,
+    ),
     ("!'a'", "expected true or false, found a text", 2),
     ("'a' && true", "expected true or false, found a text", 1),
     (
@@ -302,6 +307,7 @@ const WRONG: [(&str, &str, usize); 42] = [
     ),
     ("'a' + 1 == 'a1'", "a whole number cannot be added here", 7),
     ("int(true) == 1", "true or false cannot be converted", 5),
+    ("int('a') == 1", "this text is no number", 5),
     ("size(1) == 1", "a whole number has no size", 6),
     ("path()", "a matcher needs at least one argument", 1),
     ("path(1)", "arguments of a matcher are texts", 6),
