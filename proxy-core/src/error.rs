@@ -45,6 +45,24 @@ pub(crate) enum Reason {
     NoUpstream,
     /// The request has come through this kind of proxy too often.
     Loop,
+    /// The configuration says so (`error`).
+    Raised,
+    /// `basic_auth` does not know the user, or the password is wrong.
+    Unauthenticated,
+    /// Too many passwords are being compared.
+    AuthenticationBusy,
+    /// The client's body is longer than `request_body` allows.
+    BodyTooLong,
+    /// The client's body has gone to one upstream, and another one needs it too.
+    BodySpent,
+    /// A status with placeholders is no number for this request.
+    BadStatus,
+    /// An expression has no value for this request.
+    BadExpression,
+    /// `copy_response` without an answer to copy.
+    NothingCaught,
+    /// Routes lead deeper into routes than they may.
+    TooDeep,
 }
 
 /// One failed request.
@@ -55,6 +73,10 @@ pub(crate) struct Failure {
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
+/// A body is longer than configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooLong;
+
 /// A body took longer than configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TookTooLong;
@@ -64,7 +86,12 @@ pub(crate) struct TookTooLong;
 impl Reason {
     pub(crate) fn side(self) -> Side {
         match self {
-            Self::BadRequest(_) | Self::ClientBody | Self::ClientGone | Self::BadToken => Side::Client,
+            Self::BadRequest(_)
+            | Self::ClientBody
+            | Self::ClientGone
+            | Self::BadToken
+            | Self::Unauthenticated
+            | Self::BodyTooLong => Side::Client,
             Self::DeadPod
             | Self::Unresolved
             | Self::Refused
@@ -72,7 +99,15 @@ impl Reason {
             | Self::TimedOut
             | Self::Closed
             | Self::BadResponse => Side::Upstream,
-            Self::NoUpstream | Self::Loop => Side::Proxy,
+            Self::NoUpstream
+            | Self::Loop
+            | Self::Raised
+            | Self::AuthenticationBusy
+            | Self::BodySpent
+            | Self::BadStatus
+            | Self::BadExpression
+            | Self::NothingCaught
+            | Self::TooDeep => Side::Proxy,
         }
     }
 
@@ -82,11 +117,19 @@ impl Reason {
             // Never sent: nobody is there to read it. It is what the access log shows.
             Self::ClientGone => StatusCode::from_u16(499).unwrap_or(StatusCode::BAD_REQUEST),
             Self::BadToken | Self::DeadPod => StatusCode::GONE,
-            Self::Unresolved | Self::Refused | Self::Unreachable | Self::Closed | Self::BadResponse => {
-                StatusCode::BAD_GATEWAY
-            }
+            Self::Unresolved
+            | Self::Refused
+            | Self::Unreachable
+            | Self::Closed
+            | Self::BadResponse
+            | Self::BodySpent => StatusCode::BAD_GATEWAY,
             Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
-            Self::NoUpstream => StatusCode::SERVICE_UNAVAILABLE,
+            Self::NoUpstream | Self::AuthenticationBusy => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Unauthenticated => StatusCode::UNAUTHORIZED,
+            Self::BodyTooLong => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Raised | Self::BadStatus | Self::BadExpression | Self::NothingCaught | Self::TooDeep => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
             Self::Loop => StatusCode::LOOP_DETECTED,
         }
     }
@@ -106,6 +149,15 @@ impl Reason {
             Self::BadResponse => "the upstream's answer is not valid HTTP",
             Self::Loop => "the request goes round in circles",
             Self::NoUpstream => "no upstream is configured for this request",
+            Self::Raised => "the configuration answers with an error",
+            Self::Unauthenticated => "not authenticated",
+            Self::AuthenticationBusy => "too many passwords are being compared",
+            Self::BodyTooLong => "the request body is longer than configured",
+            Self::BodySpent => "the request body has gone to another upstream",
+            Self::BadStatus => "the status with placeholders is not a number from 200 to 999",
+            Self::BadExpression => "an expression has no value for this request",
+            Self::NothingCaught => "copy_response stands outside of handle_response",
+            Self::TooDeep => "the routes lead too deep into each other",
         }
     }
 }
@@ -128,6 +180,15 @@ impl Failure {
         self.status = status;
         self
     }
+
+    /// What error routes are told: the configuration's own words, or why it failed.
+    pub(crate) fn message(&self) -> String {
+        match (self.reason, &self.source) {
+            (Reason::Raised, None) => String::new(),
+            (Reason::Raised, Some(source)) => source.to_string(),
+            (reason, _) => reason.as_str().to_owned(),
+        }
+    }
 }
 
 impl Failure {
@@ -135,12 +196,17 @@ impl Failure {
     /// client sends.
     pub(crate) fn of_body(error: BoxError) -> Self {
         let mut cause: Option<&(dyn StdError + 'static)> = Some(&*error);
-        let mut slow = false;
+        let (mut slow, mut long) = (false, false);
         while let Some(error) = cause {
+            long |= error.is::<TooLong>();
             slow |= error.is::<TookTooLong>() || matches!(error.downcast_ref(), Some(BodyError::TimedOut));
             cause = error.source();
         }
-        let failure = Self::from(Reason::ClientBody);
+        let failure = Self::from(if long {
+            Reason::BodyTooLong
+        } else {
+            Reason::ClientBody
+        });
         let failure = if slow {
             failure.with_status(StatusCode::REQUEST_TIMEOUT)
         } else {
@@ -171,6 +237,14 @@ impl StdError for Failure {
         self.source.as_deref().map(|source| source as _)
     }
 }
+
+impl fmt::Display for TooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the body is longer than configured")
+    }
+}
+
+impl StdError for TooLong {}
 
 impl fmt::Display for TookTooLong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -39,6 +39,13 @@ impl FailureGates {
                 debug!(side, server, host, upstream, "{reason}");
                 return;
             }
+            // As configured: nothing is wrong.
+            (Reason::Raised | Reason::Unauthenticated | Reason::BodyTooLong, _)
+                if !failure.status.is_server_error() =>
+            {
+                debug!(side, server, host, status = failure.status.as_u16(), "{reason}");
+                return;
+            }
             (Reason::BadToken, _) => &self.bad_token,
             (Reason::DeadPod, _) => &self.dead_pod,
             (_, Side::Client) => &self.client,

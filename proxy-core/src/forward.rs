@@ -3,9 +3,11 @@
 pub(crate) mod access_log;
 pub(crate) mod exchange;
 pub(crate) mod interim;
+mod journey;
 pub(crate) mod outgoing;
 pub(crate) mod pipeline;
 pub(crate) mod pods;
+pub(crate) mod proxy;
 pub(crate) mod upload;
 pub(crate) mod view;
 pub(crate) mod worker;

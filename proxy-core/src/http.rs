@@ -2,7 +2,6 @@
 
 pub(crate) mod connection;
 #[allow(dead_code, unused_imports, reason = "the pipeline comes to call it")]
-pub(crate) mod encode;
 pub(crate) mod forwarded;
 pub(crate) mod hop_by_hop;
 pub(crate) mod io;

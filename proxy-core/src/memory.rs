@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http1_codec::Stream;
 
 use crate::config::compile::{self, Surroundings};
+use crate::environment::Environment;
 use crate::forward::pipeline::Handler;
 use crate::forward::view::View;
 use crate::forward::worker::Worker;
@@ -78,6 +79,7 @@ pub(crate) fn view(caddyfile: &str) -> Arc<Snapshot<View>> {
         metrics: Arc::new(Metrics::new(1)),
         passwords: Arc::default(),
         slots: Slots::default(),
+        environment: Environment::default(),
         bare_line_feeds: false,
     };
     let compiled = compile::compile(&config, &surroundings);

@@ -14,6 +14,7 @@ use tracing::{info, warn};
 use crate::config::BuildErrors;
 use crate::config::compile::{self, Surroundings};
 use crate::control::{Control, Reconciler};
+use crate::environment::Environment;
 use crate::forward::pipeline::Handler;
 use crate::forward::view::View;
 use crate::forward::worker::Worker;
@@ -46,6 +47,8 @@ pub struct Options {
     pub bare_line_feeds: bool,
     /// Log files that are open, for who writes some of them too. Default: none.
     pub log_files: LogFiles,
+    /// What the placeholders `{env.NAME}` stand for. Default: nothing.
+    pub environment: Environment,
 }
 
 /// A proxy whose configuration is compiled and whose sockets are bound.
@@ -88,6 +91,7 @@ impl Default for Options {
             dns_ceiling: Duration::from_secs(30),
             bare_line_feeds: false,
             log_files: LogFiles::default(),
+            environment: Environment::default(),
         }
     }
 }
@@ -262,6 +266,7 @@ fn surroundings(options: &Options) -> Result<Surroundings, BuildErrors> {
         metrics: Arc::new(Metrics::new(options.workers.max(1) + 1)),
         passwords: Arc::default(),
         slots: Slots::default(),
+        environment: options.environment.clone(),
         bare_line_feeds: options.bare_line_feeds,
     })
 }

@@ -1,22 +1,29 @@
 //! What the pipeline knows of one request, from its head checks to its answer.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::hash_map::RandomState;
 use std::fmt;
+use std::hash::BuildHasher as _;
 use std::net::{IpAddr, SocketAddr};
 
 use http::header::{HeaderMap, HeaderValue};
 use http::request::Parts;
-use http::{Method, Request};
+use http::uri::PathAndQuery;
+use http::{Method, Request, Response, StatusCode, Uri};
 use http_body::Body as _;
 
 use crate::body::Body;
+use crate::facts::Facts;
+use crate::percent;
+use crate::routing::slots::Values;
 
 /// One request on its way through the routes.
 #[derive(Debug)]
 pub(crate) struct Context {
-    /// The head; filters of the request phase change it.
+    /// The head; filters of the request phase change it. A path and a query are changed with [`Context::rewrite`].
     pub(crate) parts: Parts,
-    /// The host as the client gave it, with its port.
+    /// The host as the client gave it, with its port, or as a filter changed it.
     pub(crate) host: Option<HeaderValue>,
     /// The direct peer; `None` if it came by a unix socket.
     pub(crate) peer: Option<SocketAddr>,
@@ -24,13 +31,54 @@ pub(crate) struct Context {
     pub(crate) client_ip: Option<IpAddr>,
     /// Whether the client speaks TLS to the proxy.
     pub(crate) tls: bool,
-    /// Response fields that were set on the way in; the answer's own are added to them.
-    pub(crate) early: HeaderMap,
+    /// The fields of the answer so far: those that were set on the way in. An upstream's are added to them.
+    pub(crate) answer: HeaderMap,
+    /// What routes set and captured.
+    pub(crate) vars: Values,
+    /// What the request was before the first rewrite; `None`: it still is.
+    pub(crate) original: Option<Box<Original>>,
+    /// What error routes are told.
+    pub(crate) error: Option<Box<Told>>,
+    /// The answer of an upstream that routes decide about.
+    pub(crate) caught: Option<Box<Response<Body>>>,
+    /// What few configurations ask for.
+    pub(crate) facts: Option<Box<Facts>>,
+    uuid: OnceCell<String>,
+    form: Form,
 }
 
 /// How a peer is written down: its address, or `@` if it came by a unix socket and has none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PeerName(pub(crate) Option<SocketAddr>);
+
+/// What a rewrite changes.
+#[derive(Clone, Debug)]
+pub(crate) struct Original {
+    pub(crate) method: Method,
+    pub(crate) uri: Uri,
+}
+
+/// An error, as error routes see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) status: StatusCode,
+    pub(crate) message: String,
+    /// Tells this occurrence from others.
+    pub(crate) id: String,
+}
+
+/// The path in the form that path matchers compare: decoded once, in lower case, clean of dots and double slashes.
+#[derive(Debug, Default)]
+enum Form {
+    #[default]
+    Unknown,
+    /// It came in this form.
+    AsItIs,
+    Other(Box<str>),
+}
+
+/// Where errors come from, for those who ask: Caddy names a line of its source there.
+pub(crate) const TRACE: &str = "doorway";
 
 /// Methods that are defined to change nothing (RFC 9110, section 9.2.1): sending one again does no harm.
 const SAFE: [Method; 4] = [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE];
@@ -54,7 +102,32 @@ impl fmt::Display for PeerName {
 // === impl Context ===
 
 impl Context {
-    /// The path as it came, dot segments resolved.
+    /// A request of `client_ip` that came from `peer`, with its head checked.
+    pub(crate) fn new(
+        parts: Parts,
+        host: Option<HeaderValue>,
+        peer: Option<SocketAddr>,
+        client_ip: Option<IpAddr>,
+        tls: bool,
+    ) -> Self {
+        Self {
+            parts,
+            host,
+            peer,
+            client_ip,
+            tls,
+            answer: HeaderMap::new(),
+            vars: Values::default(),
+            original: None,
+            error: None,
+            caught: None,
+            facts: None,
+            uuid: OnceCell::new(),
+            form: Form::Unknown,
+        }
+    }
+
+    /// The path as it came, dot segments resolved, or as it was rewritten.
     pub(crate) fn path(&self) -> &str {
         self.parts.uri.path()
     }
@@ -62,6 +135,11 @@ impl Context {
     /// The query without its `?`.
     pub(crate) fn query(&self) -> Option<&str> {
         self.parts.uri.query()
+    }
+
+    /// Path and query.
+    pub(crate) fn target(&self) -> &str {
+        target(&self.parts.uri)
     }
 
     /// The host with its port, as text.
@@ -76,6 +154,132 @@ impl Context {
     pub(crate) fn host_name(&self) -> Cow<'_, str> {
         self.host.as_ref().map_or(Cow::Borrowed(""), host_name)
     }
+
+    /// The path decoded once, in lower case, clean of dots and double slashes.
+    pub(crate) fn path_form(&mut self) -> &str {
+        if matches!(self.form, Form::Unknown) {
+            self.form = match percent::path_form(self.parts.uri.path()) {
+                Cow::Borrowed(_) => Form::AsItIs,
+                Cow::Owned(form) => Form::Other(form.into()),
+            };
+        }
+        match &self.form {
+            Form::Other(form) => form,
+            Form::Unknown | Form::AsItIs => self.parts.uri.path(),
+        }
+    }
+
+    /// Gives the request another method, or another path and query.
+    pub(crate) fn rewrite(&mut self, method: Option<Method>, target: Option<PathAndQuery>) {
+        let Self { parts, original, .. } = self;
+        original.get_or_insert_with(|| {
+            Box::new(Original {
+                method: parts.method.clone(),
+                uri: parts.uri.clone(),
+            })
+        });
+        if let Some(method) = method {
+            parts.method = method;
+        }
+        if let Some(target) = target {
+            parts.uri = Uri::from(target);
+            self.form = Form::Unknown;
+        }
+    }
+
+    /// Undoes every rewrite, as error routes see the request that came.
+    pub(crate) fn restore(&mut self) {
+        if let Some(original) = self.original.take() {
+            self.parts.method = original.method;
+            self.parts.uri = original.uri;
+            self.form = Form::Unknown;
+        }
+    }
+
+    /// The method before every rewrite.
+    pub(crate) fn original_method(&self) -> &Method {
+        self.original
+            .as_ref()
+            .map_or(&self.parts.method, |original| &original.method)
+    }
+
+    /// Path and query before every rewrite.
+    pub(crate) fn original_uri(&self) -> &Uri {
+        self.original
+            .as_ref()
+            .map_or(&self.parts.uri, |original| &original.uri)
+    }
+
+    /// A name of the request's own, made when it is first asked for.
+    pub(crate) fn uuid(&self) -> &str {
+        self.uuid.get_or_init(uuid)
+    }
+
+    /// The same, if anything has asked for it.
+    pub(crate) fn known_uuid(&self) -> Option<&str> {
+        self.uuid.get().map(String::as_str)
+    }
+
+    /// The host follows the field, which a filter changed.
+    pub(crate) fn follow_host(&mut self) {
+        let last = self.parts.headers.get_all(http::header::HOST).iter().next_back();
+        self.host = last.cloned();
+        if let Some(host) = &self.host {
+            self.parts.headers.insert(http::header::HOST, host.clone());
+        }
+    }
+}
+
+/// A random UUID (RFC 9562, version 4). It tells requests apart and keeps no secret.
+fn uuid() -> String {
+    let random = || u128::from(RandomState::new().hash_one(0));
+    let bits = (random() << 64) | random();
+    let bits = bits & !(0xf << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
+    let digits = format!("{bits:032x}");
+    let mut out = String::with_capacity(36);
+    for (index, digit) in digits.chars().enumerate() {
+        if matches!(index, 8 | 12 | 16 | 20) {
+            out.push('-');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+// === impl Told ===
+
+impl Told {
+    /// An error of this moment.
+    pub(crate) fn new(status: StatusCode, message: String) -> Self {
+        const LETTERS: &[u8] = b"abcdefghijkmnpqrstuvwxyz23456789";
+        let mut random = RandomState::new().hash_one(0);
+        let id = (0..9).filter_map(|_| {
+            let letter = LETTERS.get(usize::try_from(random % 32).ok()?)?;
+            random /= 32;
+            Some(char::from(*letter))
+        });
+        Self {
+            status,
+            message,
+            id: id.collect(),
+        }
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{{id={}}} {TRACE}: HTTP {}", self.id, self.status.as_u16())?;
+        if self.message.is_empty() {
+            Ok(())
+        } else {
+            write!(f, ": {}", self.message)
+        }
+    }
+}
+
+/// Path and query.
+pub(crate) fn target(uri: &Uri) -> &str {
+    uri.path_and_query().map_or("/", PathAndQuery::as_str)
 }
 
 /// The host as routes compare it: without port and trailing dot, in lower case.

@@ -37,7 +37,8 @@ impl ResponseMatcher {
     }
 }
 
-fn value_matches(wanted: &str, value: &[u8]) -> bool {
+/// Whether `value` is `wanted`, where `*` at either end stands for any text.
+pub(crate) fn value_matches(wanted: &str, value: &[u8]) -> bool {
     match (wanted.strip_prefix('*'), wanted.strip_suffix('*')) {
         _ if wanted == "*" => true,
         (Some(_), Some(_)) => {

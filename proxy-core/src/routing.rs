@@ -4,14 +4,21 @@
 //! handlers, and the first handler that answers ends the walk. [`routes::Routes`] holds them compiled,
 //! [`walk::Walk`] goes through them for one request.
 
+pub(crate) mod copy;
 pub(crate) mod doors;
+pub(crate) mod expression;
 pub(crate) mod glob;
 pub(crate) mod header_ops;
 pub(crate) mod host_index;
+pub(crate) mod map;
 pub(crate) mod matcher;
+pub(crate) mod regexp;
 pub(crate) mod respond;
+pub(crate) mod rewrite;
 pub(crate) mod routes;
+pub(crate) mod slots;
 pub(crate) mod template;
+pub(crate) mod vars;
 pub(crate) mod walk;
 
 #[cfg(test)]
@@ -19,7 +26,6 @@ mod tests {
     //! What the routing tests share.
 
     use http::Request;
-    use http::header::HeaderMap;
 
     use crate::request::Context;
 
@@ -35,13 +41,7 @@ mod tests {
             .unwrap()
             .into_parts()
             .0;
-        Context {
-            parts,
-            host: Some(host),
-            peer: "192.0.2.1:4711".parse().ok(),
-            client_ip: "192.0.2.9".parse().ok(),
-            tls: false,
-            early: HeaderMap::new(),
-        }
+        let peer = "192.0.2.1:4711".parse().ok();
+        Context::new(parts, Some(host), peer, "192.0.2.9".parse().ok(), false)
     }
 }

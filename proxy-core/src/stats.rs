@@ -55,6 +55,8 @@ impl Counters {
     /// Counts a failed request.
     pub(crate) fn failed(&self, reason: Reason) {
         let counter = match (reason, reason.side()) {
+            // As configured: nothing failed.
+            (Reason::Raised, _) => return,
             (Reason::BadToken, _) => &self.bad_tokens,
             (Reason::DeadPod, _) => &self.dead_pods,
             (Reason::ClientGone, _) => &self.client_gone,

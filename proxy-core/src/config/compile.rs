@@ -2,26 +2,30 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use caddy_config as model;
 use http::header::HeaderName;
 
 use super::error::{BuildError, BuildErrors};
 use super::https::{self, Https};
-use super::{logs, routes, sockets, support};
+use super::routes::{self, DoorsInScope};
+use super::{logs, sockets, support};
 use crate::auth::Verifier;
+use crate::environment::Environment;
 use crate::failure_log::FailureGates;
+use crate::forward::proxy::Proxy;
 use crate::forward::view::{Entry, ServerView, View};
-use crate::http::forwarded::IpSet;
 use crate::http::server::HttpSettings;
 use crate::http::sweep::ConnLimits;
+use crate::ip_set::IpSet;
 use crate::log::{FileSettings, LogFiles, LogWriter};
 use crate::metrics::Metrics;
-use crate::routing::routes::Routes;
-use crate::routing::template::Template;
+use crate::routing::regexp::Groups;
+use crate::routing::slots::Slots;
 use crate::tls::{Certificates, TlsSite};
-use crate::upstream::load::Slots;
+use crate::upstream::cluster::Cluster;
+use crate::upstream::load;
 use crate::upstream::resolve::ResolverSet;
 
 /// Caddy's ports for sites that name none.
@@ -58,7 +62,9 @@ pub(crate) struct Surroundings {
     /// Compares the passwords of `basic_auth`.
     pub(crate) passwords: Arc<Verifier>,
     /// Where the requests of each upstream are counted.
-    pub(crate) slots: Slots,
+    pub(crate) slots: load::Slots,
+    /// What `{env.NAME}` stands for.
+    pub(crate) environment: Environment,
     /// Whether a line of a request's head may end with a line feed alone.
     pub(crate) bare_line_feeds: bool,
 }
@@ -69,15 +75,27 @@ pub(crate) struct Compiler<'a> {
     pub(crate) resolvers: &'a ResolverSet,
     pub(crate) errors: Vec<BuildError>,
     pub(crate) warnings: Vec<String>,
-    pub(crate) clusters: Vec<crate::upstream::cluster::Cluster>,
     /// Log files, and how they are to go on.
     pub(crate) log_files: Vec<(Arc<LogWriter>, FileSettings)>,
+    pub(crate) clusters: Vec<Cluster>,
+    /// What each of them has beside.
+    pub(crate) proxies: Vec<Option<Box<Proxy>>>,
     /// The number of `doors_handler`s so far.
     pub(crate) doors: usize,
     /// The server that is being compiled.
     pub(crate) server: String,
     /// What was noted of each server.
     pub(super) noted: BTreeSet<(String, model::Area, &'static str)>,
+    /// What its routes say of values.
+    pub(crate) slots: Slots,
+    /// The same once all of them are compiled, for names that are put together with each request.
+    pub(crate) names: Arc<OnceLock<Slots>>,
+    /// The regular expressions of its matchers.
+    pub(crate) groups: Vec<Arc<Groups>>,
+    /// All of its `doors_handler`s.
+    pub(crate) doors_of_server: DoorsInScope,
+    /// The numbers of its named routes.
+    pub(crate) named: BTreeMap<String, usize>,
 }
 
 /// Compiles `config`. Logs are opened and certificates loaded; no socket is bound.
@@ -89,9 +107,15 @@ pub(crate) fn compile(config: &model::Config, surroundings: &Surroundings) -> Re
         warnings: Vec::new(),
         clusters: Vec::new(),
         log_files: Vec::new(),
+        proxies: Vec::new(),
         doors: 0,
         server: String::new(),
         noted: BTreeSet::new(),
+        slots: Slots::default(),
+        names: Arc::default(),
+        groups: Vec::new(),
+        doors_of_server: Vec::new(),
+        named: BTreeMap::new(),
     };
     let compiled = compiler.compile(config);
     let Compiler {
@@ -99,6 +123,7 @@ pub(crate) fn compile(config: &model::Config, surroundings: &Surroundings) -> Re
         warnings,
         clusters,
         log_files,
+        proxies,
         ..
     } = compiler;
     if !errors.is_empty() {
@@ -106,7 +131,7 @@ pub(crate) fn compile(config: &model::Config, surroundings: &Surroundings) -> Re
     }
     let (servers, listeners) = compiled;
     let grace = config.apps.http.as_ref().and_then(|app| app.grace_period);
-    let mut view = View::new(servers, clusters, grace);
+    let mut view = View::new(servers, clusters, proxies, grace);
     view.log_files = log_files;
     Ok(Compiled {
         view,
@@ -213,10 +238,14 @@ impl Compiler<'_> {
                 .push(format!("server {name}: HTTP/3 is not served by this version"));
         }
         support::server(self, server);
-        let list = routes::compile(self, &server.routes);
+        let compiled = routes::compile(self, server);
         ServerView {
             name: name.to_owned(),
-            routes: Routes::new(list),
+            routes: compiled.routes,
+            errors: compiled.errors,
+            named_routes: compiled.named,
+            asked: compiled.asked,
+            log_slots: compiled.log_slots,
             trusted_proxies: IpSet::new(&trusted),
             client_ip_fields: fields,
             body_timeout: server.read_timeout,
@@ -323,10 +352,16 @@ impl Compiler<'_> {
         });
     }
 
-    pub(crate) fn template(&mut self, text: &str) -> Template {
-        text.parse().unwrap_or_else(|error: caddy_config::TemplateError| {
-            self.unsupported(&error.to_string(), "write the value itself")
-        })
+    /// Notes something that works otherwise than it seems.
+    pub(crate) fn warn(&mut self, what: &str) {
+        self.warn_once(&format!("server {}: {what}", self.server));
+    }
+
+    /// Notes it unless that was done already.
+    pub(crate) fn warn_once(&mut self, warning: &str) {
+        if !self.warnings.iter().any(|known| known == warning) {
+            self.warnings.push(warning.to_owned());
+        }
     }
 
     pub(crate) fn field_name(&mut self, name: &str) -> Option<HeaderName> {

@@ -5,7 +5,7 @@ use http::header;
 
 use super::compile::Compiler;
 use super::handlers::response_matcher;
-use crate::http::encode::{self, Coding, Encode};
+use crate::encode::{self, Coding, Encode};
 use crate::response_matcher::ResponseMatcher;
 
 /// Types that shrink, as Caddy lists them.

@@ -1,26 +1,28 @@
 //! Handlers: what a route does.
 
-use std::collections::BTreeMap;
+mod answers;
+mod headers;
+mod rewrite;
+mod vars;
+
 use std::sync::Arc;
 
 use caddy_config as model;
 use doors_routing::{Router, UpstreamBlock};
 use doors_token::TokenCipher;
 use http::StatusCode;
-use http::header::HeaderName;
-use regex::Regex;
 
+pub(super) use self::answers::{status, status_or_template};
+pub(super) use self::headers::{ops, response_matcher, response_ops};
+pub(super) use self::rewrite::rewrite;
 use super::compile::Compiler;
 use super::error::BuildError;
 use super::routes::{self, DoorsInScope};
-use super::upstreams;
+use super::{auth, encode, proxies, upstreams};
 use crate::failure_log::FailureGates;
-use crate::response_matcher::ResponseMatcher;
 use crate::routing::doors::Doors;
-use crate::routing::header_ops::{HeaderOps, NamePattern, Replacement, ResponseOps, Search};
-use crate::routing::respond::{StaticResponse, Text};
-use crate::routing::routes::{Handler, Headers};
-use crate::routing::template::Template;
+use crate::routing::routes::{Authenticate, Handler, Metrics, Subroute};
+use crate::routing::slots::USER;
 
 /// Compiles the handlers of one route. A handler with an error is left out; the error is noted.
 pub(super) fn list(
@@ -36,22 +38,76 @@ pub(super) fn list(
 
 fn one(compiler: &mut Compiler<'_>, handler: &model::Handler, scope: &mut DoorsInScope) -> Option<Handler> {
     Some(match handler {
+        model::Handler::Authentication(users) => {
+            Handler::Authenticate(Box::new(authenticate(compiler, users)?))
+        }
+        model::Handler::CopyResponse(copy) => Handler::CopyResponse(
+            copy.status_code
+                .as_ref()
+                .map(|code| status_or_template(compiler, code)),
+        ),
+        model::Handler::CopyResponseHeaders(copy) => {
+            Handler::CopyFields(Box::new(headers::copy(compiler, copy)))
+        }
+        model::Handler::DoorsGeo(_) => {
+            compiler.warn_once(
+                "doors_geo lets every request pass: redirects by country come with a later version",
+            );
+            return None;
+        }
         model::Handler::DoorsHandler(doors) => Handler::Doors(Arc::new(self::doors(compiler, doors, scope)?)),
-        model::Handler::Headers(headers) => Handler::Headers(Box::new(self::headers(compiler, headers))),
+        model::Handler::Encode(encode) => Handler::Encode(Box::new(encode::compile(compiler, encode))),
+        model::Handler::Error(error) => Handler::Raise(Box::new(answers::raise(compiler, error))),
+        model::Handler::Headers(headers) => Handler::Headers(Box::new(headers::compile(compiler, headers))),
+        model::Handler::Invoke(invoke) => Handler::Invoke(compiler.named_route(&invoke.name)?),
+        model::Handler::Map(map) => Handler::Map(Box::new(vars::map(compiler, map)?)),
+        model::Handler::Metrics(metrics) => Handler::Metrics(Metrics {
+            open_metrics: !metrics.disable_openmetrics,
+        }),
+        model::Handler::RequestBody(body) => return request_body(compiler, body),
         model::Handler::ReverseProxy(proxy) => {
             let cluster = upstreams::cluster(compiler, proxy, scope)?;
+            let proxy = proxies::compile(compiler, proxy, scope);
+            // Routes of its own may hold other proxies, so it gets its number behind them.
             compiler.clusters.push(cluster);
+            compiler.proxies.push(proxy);
             Handler::Proxy(compiler.clusters.len() - 1)
         }
-        model::Handler::StaticResponse(fixed) => Handler::Static(Box::new(static_response(compiler, fixed))),
-        model::Handler::Subroute(subroute) => {
-            Handler::Subroute(routes::list(compiler, &subroute.routes, scope))
+        model::Handler::Rewrite(rewrite) => Handler::Rewrite(Box::new(self::rewrite(compiler, rewrite))),
+        model::Handler::StaticResponse(fixed) => {
+            Handler::Static(Box::new(answers::static_response(compiler, fixed)))
         }
+        model::Handler::Subroute(subroute) => Handler::Subroute(Box::new(Subroute {
+            routes: routes::list(compiler, &subroute.routes, scope),
+            errors: subroute
+                .errors
+                .as_ref()
+                .map(|errors| routes::list(compiler, &errors.routes, scope)),
+        })),
+        model::Handler::Vars(vars) => Handler::Vars(vars::assignments(compiler, vars)),
         _ => {
             compiler.unsupported::<()>("a handler that this version does not know", "remove it");
             return None;
         }
     })
+}
+
+fn authenticate(compiler: &mut Compiler<'_>, users: &model::Authentication) -> Option<Authenticate> {
+    let user = compiler.slots.of(USER);
+    let basic = match &users.providers.http_basic {
+        Some(basic) => Some(auth::basic(compiler, basic)?),
+        None => None,
+    };
+    Some(Authenticate { basic, user })
+}
+
+/// A limit is about the client's body, so there is none where another body takes its place.
+fn request_body(compiler: &mut Compiler<'_>, body: &model::RequestBody) -> Option<Handler> {
+    let most = body.max_size.filter(|most| *most > 0);
+    match &body.set {
+        Some(text) => Some(Handler::SetBody(Box::new(compiler.value(text)))),
+        None => most.map(Handler::LimitBody),
+    }
 }
 
 // === doors_handler ===
@@ -64,14 +120,13 @@ fn doors(
     let id = compiler.doors;
     compiler.doors += 1;
     // Even with an error the servers are in scope, so that the proxy behind it gets no error of its own.
-    scope.push((
-        id,
-        doors
-            .upstreams
-            .iter()
-            .map(|server| (server.host.clone(), server.port))
-            .collect(),
-    ));
+    let servers: Vec<_> = doors
+        .upstreams
+        .iter()
+        .map(|server| (server.host.clone(), server.port))
+        .collect();
+    compiler.doors_of_server.push((id, servers.clone()));
+    scope.push((id, servers));
     let server = compiler.server.clone();
     let cipher = TokenCipher::with_secrets(doors.secrets.iter().map(model::Secret::expose))
         .map_err(|source| {
@@ -109,157 +164,4 @@ fn doors(
         dead_pod_status,
         gates: FailureGates::default(),
     })
-}
-
-// === static_response ===
-
-fn static_response(compiler: &mut Compiler<'_>, fixed: &model::StaticResponse) -> StaticResponse {
-    StaticResponse {
-        status: fixed
-            .status_code
-            .as_ref()
-            .map_or(Some(StatusCode::OK), |code| match code {
-                model::Status::Code(code) => status(compiler, *code),
-                model::Status::Text(_) => {
-                    compiler.unsupported("a placeholder as the status", "write a number from 200 to 599")
-                }
-            })
-            .unwrap_or_default(),
-        headers: templates(compiler, &fixed.headers),
-        body: Text::new(compiler.template(&fixed.body)),
-        close: fixed.close,
-        abort: fixed.abort,
-    }
-}
-
-fn status(compiler: &mut Compiler<'_>, code: u16) -> Option<StatusCode> {
-    let status = StatusCode::from_u16(code)
-        .ok()
-        .filter(|_| (200..=599).contains(&code));
-    if status.is_none() {
-        compiler.wrong("not a status code from 200 to 599", &code.to_string());
-    }
-    status
-}
-
-// === headers ===
-
-fn headers(compiler: &mut Compiler<'_>, headers: &model::Headers) -> Headers {
-    Headers {
-        request: headers
-            .request
-            .as_ref()
-            .map(|ops| self::ops(compiler, ops))
-            .unwrap_or_default(),
-        response: headers
-            .response
-            .as_ref()
-            .map(|response| response_ops(compiler, response)),
-    }
-}
-
-fn response_ops(compiler: &mut Compiler<'_>, response: &model::ResponseOps) -> ResponseOps {
-    let require = response.require.as_ref();
-    ResponseOps {
-        ops: ops(compiler, &response.ops),
-        // A condition is about the answer, so it can only be checked once there is one.
-        deferred: response.deferred || require.is_some(),
-        only: require
-            .map(|matcher| response_matcher(compiler, matcher))
-            .unwrap_or_default(),
-    }
-}
-
-pub(super) fn response_matcher(
-    compiler: &mut Compiler<'_>,
-    matcher: &model::ResponseMatcher,
-) -> ResponseMatcher {
-    let fields = matcher.headers.iter();
-    ResponseMatcher {
-        statuses: matcher.status_code.clone(),
-        fields: fields
-            .filter_map(|(name, values)| Some((compiler.field_name(name)?, values.clone())))
-            .collect(),
-    }
-}
-
-fn ops(compiler: &mut Compiler<'_>, ops: &model::HeaderOps) -> HeaderOps {
-    HeaderOps {
-        add: templates(compiler, &ops.add),
-        // Several values to set come as one field, joined by commas.
-        set: ops
-            .set
-            .iter()
-            .filter_map(|(name, values)| {
-                Some((compiler.field_name(name)?, compiler.template(&values.join(","))))
-            })
-            .collect(),
-        delete: ops
-            .delete
-            .iter()
-            .filter_map(|name| {
-                let pattern = NamePattern::parse(name);
-                if pattern.is_none() {
-                    compiler.wrong("not a header field name", name);
-                }
-                pattern
-            })
-            .collect(),
-        replace: ops
-            .replace
-            .iter()
-            .flat_map(|(name, list)| replacements(compiler, name, list))
-            .collect(),
-    }
-}
-
-fn replacements(compiler: &mut Compiler<'_>, name: &str, list: &[model::Replacement]) -> Vec<Replacement> {
-    let field = if name == "*" {
-        None
-    } else {
-        Some(compiler.field_name(name))
-    };
-    let field = match field {
-        Some(None) => return Vec::new(),
-        Some(Some(name)) => Some(name),
-        None => None,
-    };
-    list.iter()
-        .filter_map(|one| {
-            let search = if one.search_regexp.is_empty() {
-                Search::Text(compiler.template(&one.search))
-            } else {
-                match Regex::new(&one.search_regexp) {
-                    Ok(regex) => Search::Regex(regex),
-                    Err(_) => {
-                        compiler.wrong("not a regular expression", &one.search_regexp);
-                        return None;
-                    }
-                }
-            };
-            Some(Replacement {
-                field: field.clone(),
-                search,
-                replace: compiler.template(&one.replace),
-            })
-        })
-        .collect()
-}
-
-fn templates(
-    compiler: &mut Compiler<'_>,
-    fields: &BTreeMap<String, Vec<String>>,
-) -> Vec<(HeaderName, Template)> {
-    let mut templates = Vec::new();
-    for (name, values) in fields {
-        let Some(name) = compiler.field_name(name) else {
-            continue;
-        };
-        templates.extend(
-            values
-                .iter()
-                .map(|value| (name.clone(), compiler.template(value))),
-        );
-    }
-    templates
 }

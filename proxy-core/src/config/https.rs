@@ -13,14 +13,14 @@ use http::header::{self, HeaderName};
 use super::compile::{Compiler, Planned, Ports};
 use crate::failure_log::FailureGates;
 use crate::forward::view::ServerView;
-use crate::http::forwarded::IpSet;
 use crate::http::server::HttpSettings;
 use crate::http::sweep::ConnLimits;
+use crate::ip_set::IpSet;
 use crate::routing::glob::PathPattern;
 use crate::routing::matcher::{HostMatcher, MatcherSet};
-use crate::routing::respond::{StaticResponse, Text};
+use crate::routing::respond::{StaticResponse, Status, Text};
 use crate::routing::routes::{Handler, Route, Routes};
-use crate::routing::template::Template;
+use crate::routing::slots::{Asked, LogSlots};
 use crate::tls::{CertSource, TlsSite};
 
 /// What TLS means for one server.
@@ -270,6 +270,10 @@ fn redirecting(list: Vec<Route>) -> ServerView {
     ServerView {
         name: "https_redirects".to_owned(),
         routes: Routes::new(list),
+        errors: None,
+        named_routes: Vec::new(),
+        asked: Asked::default(),
+        log_slots: LogSlots::default(),
         trusted_proxies: IpSet::new(&[]),
         client_ip_fields: vec![HeaderName::from_static("x-forwarded-for")],
         body_timeout: None,
@@ -285,16 +289,16 @@ fn gone(compiler: &mut Compiler<'_>, host: &str) -> Route {
     let set = MatcherSet {
         host: Some(HostMatcher::new([host])),
         path: Some(vec![PathPattern::new("/~/*")]),
-        method: None,
+        ..MatcherSet::default()
     };
     Route {
         matchers: vec![set],
         handlers: vec![Handler::Static(Box::new(StaticResponse {
-            status: StatusCode::GONE,
+            status: Some(Status::Fixed(StatusCode::GONE)),
             headers: vec![(header::CACHE_CONTROL, compiler.template("no-store"))],
             body: Text::new(compiler.template("Gone\n")),
             close: true,
-            abort: false,
+            ..StaticResponse::default()
         }))],
         ..Route::default()
     }
@@ -327,11 +331,10 @@ fn redirect(compiler: &mut Compiler<'_>, host: Option<&String>, port: u16, ports
         group: None,
         matchers: matchers.into_iter().collect(),
         handlers: vec![Handler::Static(Box::new(StaticResponse {
-            status: StatusCode::PERMANENT_REDIRECT,
+            status: Some(Status::Fixed(StatusCode::PERMANENT_REDIRECT)),
             headers: vec![(header::LOCATION, compiler.template(&location))],
-            body: Text::new(Template::default()),
             close: true,
-            abort: false,
+            ..StaticResponse::default()
         }))],
         terminal: true,
     }

@@ -1,24 +1,61 @@
-//! Routes and matchers.
+//! The routes of a server.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use caddy_config as model;
-use http::Method;
 
 use super::compile::Compiler;
-use super::handlers;
-use crate::routing::glob::PathPattern;
-use crate::routing::matcher::{HostMatcher, MatcherSet};
-use crate::routing::routes::Route;
+use super::{handlers, matchers};
+use crate::routing::routes::{Route, Routes};
+use crate::routing::slots::{Asked, LogSlots, Slots};
 use crate::upstream::cluster::Upstream;
 
 /// The `doors_handler`s that may have run before a `reverse_proxy`, each with its servers' hosts.
 pub(super) type DoorsInScope = Vec<(usize, Vec<(String, u16)>)>;
 
-/// Compiles a server's routes.
-pub(super) fn compile(compiler: &mut Compiler<'_>, routes: &[model::Route]) -> Vec<Route> {
-    let mut scope = DoorsInScope::new();
-    list(compiler, routes, &mut scope)
+/// What a server's routes become.
+pub(super) struct Compiled {
+    pub(super) routes: Routes,
+    pub(super) errors: Option<Routes>,
+    pub(super) named: Vec<Route>,
+    pub(super) asked: Asked,
+    pub(super) log_slots: LogSlots,
+}
+
+/// Compiles all routes of a server.
+pub(super) fn compile(compiler: &mut Compiler<'_>, server: &model::Server) -> Compiled {
+    let numbers = server.named_routes.keys().cloned().zip(0..);
+    compiler.named = numbers.collect();
+    compiler.slots = Slots::new(compiler.surroundings.environment.clone());
+    compiler.names = Arc::default();
+    compiler.doors_of_server.clear();
+    let routes = list(compiler, &server.routes, &mut DoorsInScope::new());
+    // Any of the server's requests may come here, with what any `doors_handler` decided.
+    let mut scope = compiler.doors_of_server.clone();
+    let errors = server
+        .errors
+        .as_ref()
+        .filter(|errors| !errors.routes.is_empty())
+        .map(|errors| Routes::new(list(compiler, &errors.routes, &mut scope)));
+    let named = server.named_routes.values();
+    let named = named
+        .flat_map(|route| list(compiler, std::slice::from_ref(route), &mut scope))
+        .collect();
+    let slots = std::mem::take(&mut compiler.slots);
+    for groups in compiler.groups.drain(..) {
+        groups.settle(&slots);
+    }
+    let compiled = Compiled {
+        routes: Routes::new(routes),
+        errors,
+        named,
+        asked: slots.asked(),
+        log_slots: LogSlots::of(&slots),
+    };
+    // It is set once for each server.
+    let _new = compiler.names.set(slots);
+    compiled
 }
 
 /// Compiles routes that run one after the other. What a route puts into `scope` holds for those after it,
@@ -42,7 +79,7 @@ pub(super) fn list(
                 matchers: route
                     .matchers
                     .iter()
-                    .map(|set| matcher_set(compiler, set))
+                    .map(|set| matchers::set(compiler, set))
                     .collect(),
                 handlers: handlers::list(compiler, &route.handlers, scope),
                 terminal: route.terminal,
@@ -53,43 +90,6 @@ pub(super) fn list(
             compiled
         })
         .collect()
-}
-
-fn matcher_set(compiler: &mut Compiler<'_>, set: &model::MatcherSet) -> MatcherSet {
-    let known = model::MatcherSet {
-        host: set.host.clone(),
-        method: set.method.clone(),
-        path: set.path.clone(),
-        ..model::MatcherSet::default()
-    };
-    // A condition that is left out would let everybody pass.
-    if *set != known {
-        compiler.unsupported::<()>("a matcher other than host, method and path", "remove it");
-    }
-    MatcherSet {
-        host: set
-            .host
-            .as_ref()
-            .map(|hosts| HostMatcher::new(hosts.iter().map(String::as_str))),
-        path: set
-            .path
-            .as_ref()
-            .map(|paths| paths.iter().map(|path| PathPattern::new(path)).collect()),
-        method: set.method.as_ref().map(|methods| {
-            methods
-                .iter()
-                .filter_map(|method| self::method(compiler, method))
-                .collect()
-        }),
-    }
-}
-
-fn method(compiler: &mut Compiler<'_>, method: &str) -> Option<Method> {
-    let parsed = Method::from_bytes(method.to_ascii_uppercase().as_bytes()).ok();
-    if parsed.is_none() {
-        compiler.wrong("not a method", method);
-    }
-    parsed
 }
 
 /// Watches the hosts of each `doors_handler` in scope with the name servers of one proxy.

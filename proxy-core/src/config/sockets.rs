@@ -9,8 +9,8 @@ use socket2::TcpKeepalive;
 
 use super::compile::Compiler;
 use crate::forward::view::Proxied;
-use crate::http::forwarded::IpSet;
 use crate::http::proxy_protocol::{Policy, ProxyProtocol};
+use crate::ip_set::IpSet;
 use crate::keepalive;
 
 /// How long a PROXY protocol header may take. Caddy would wait for ever.

@@ -123,14 +123,24 @@ impl Access {
         counters: &Arc<Counters>,
     ) -> Response<Body> {
         self.counters = Some(Arc::clone(counters));
+        self.note(seen);
+        let entry = &mut self.entry;
+        entry.status = response.status().as_u16();
+        entry.answer = response.headers().clone();
+        if response.body().is_end_stream() {
+            return response;
+        }
+        response.map(|body| Body::around(Logged::new(body, self)))
+    }
+
+    /// What became known of the request.
+    pub(crate) fn note(&mut self, seen: Seen) {
         if seen.is_skipped {
             self.loggers = Arc::default();
         } else if let Some(names) = &seen.loggers {
             self.loggers = choice::named(names, &self.sinks);
         }
         let entry = &mut self.entry;
-        entry.status = response.status().as_u16();
-        entry.answer = response.headers().clone();
         entry.client_ip = seen.client_ip;
         entry.user = seen.user;
         entry.uuid = seen.uuid;
@@ -142,10 +152,6 @@ impl Access {
         } else if let Some(upstream) = seen.upstream {
             entry.upstream = upstream.to_string();
         }
-        if response.body().is_end_stream() {
-            return response;
-        }
-        response.map(|body| Body::around(Logged::new(body, self)))
     }
 }
 

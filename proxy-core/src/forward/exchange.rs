@@ -3,13 +3,18 @@
 
 use std::net::SocketAddr;
 
+use http::header::{self, HeaderMap};
 use http::{Request, Response, StatusCode};
+use tokio::time::Instant;
 
 use super::interim::Interim;
 use super::worker::Worker;
 use crate::body::{Body, Held};
 use crate::error::{Failure, Reason};
+use crate::facts::Chosen;
 use crate::http::forwarded::Added;
+use crate::request::Context;
+use crate::routing::header_ops::{self, HeaderOps};
 use crate::upstream::channel::{Channel, Fate, SendFailure};
 use crate::upstream::cluster::{Addresses, Cluster, Upstream};
 
@@ -42,6 +47,18 @@ pub(crate) struct Beside<'c> {
     pub(crate) added: Added,
 }
 
+/// What is done before a request goes to an upstream, at each that is tried.
+#[derive(Debug, Default)]
+pub(crate) struct Before<'v> {
+    /// Changes to these fields, which are those of the request so far.
+    pub(crate) changes: Option<(&'v HeaderOps, HeaderMap)>,
+    /// Placeholders ask where the request went.
+    pub(crate) notes: bool,
+}
+
+/// [`Before`] and the request that it is about; boxed rarely, as most requests have none.
+type Prepared<'e, 'v> = Option<(&'e mut Before<'v>, &'e mut Context)>;
+
 /// What became of a request at one upstream.
 enum Missed {
     /// No byte was sent: it may go elsewhere.
@@ -68,6 +85,44 @@ impl<F: Into<Failure>> From<F> for Failed {
     }
 }
 
+// === impl Before ===
+
+impl Before<'_> {
+    /// Whether there is anything to do.
+    pub(crate) fn is_any(&self) -> bool {
+        self.notes || self.changes.is_some()
+    }
+
+    fn go_to(&self, host: &str, port: u16, cx: &mut Context, request: &mut Request<Body>) {
+        if let Some(facts) = &mut cx.facts {
+            facts.retries = facts
+                .upstream
+                .as_ref()
+                .map_or(0, |_| facts.retries.saturating_add(1));
+            facts.upstream = Some(Chosen {
+                host: host.to_owned(),
+                port,
+                latency: None,
+            });
+            facts.sent = Some(Instant::now());
+        }
+        if let Some((ops, fields)) = &self.changes {
+            let mut fields = fields.clone();
+            change(ops, cx, &mut fields);
+            *request.headers_mut() = fields;
+        }
+    }
+}
+
+/// Changes the fields of a request to an upstream, or of its answer. Those that frame a message or concern one
+/// connection are not among them.
+pub(crate) fn change(ops: &HeaderOps, cx: &Context, fields: &mut HeaderMap) {
+    ops.apply(&mut header_ops::Beside { cx, fields });
+    if let Some(host) = fields.get_all(header::HOST).iter().nth(1).cloned() {
+        fields.insert(header::HOST, host);
+    }
+}
+
 // === the exchange ===
 
 /// An answer's head, and the address that gave it.
@@ -81,21 +136,27 @@ pub(crate) async fn exchange(
     target: Target<'_>,
     request: Box<Request<Body>>,
     beside: &Beside<'_>,
+    mut before: Prepared<'_, '_>,
 ) -> Result<Answered, Failed> {
-    match target {
+    let answered = match target {
         Target::Pod {
             address,
             server,
             dead_status,
         } => {
-            let visit = worker.pods.visit(address, server.slot(), worker.seconds());
-            let (mut response, address) =
-                to_pod(worker, cluster, address, dead_status, request, beside).await?;
-            if let Some(mut visit) = visit {
-                visit.answered();
-                response.body_mut().hold(Held::Pod(visit));
+            let mut request = request;
+            if let Some((before, cx)) = &mut before {
+                before.go_to(&address.ip().to_string(), address.port(), cx, &mut request);
             }
-            Ok((response, address))
+            let visit = worker.pods.visit(address, server.slot(), worker.seconds());
+            let answered = to_pod(worker, cluster, address, dead_status, request, beside).await;
+            answered.map(|(mut response, address)| {
+                if let Some(mut visit) = visit {
+                    visit.answered();
+                    response.body_mut().hold(Held::Pod(visit));
+                }
+                (response, address)
+            })
         }
         Target::Upstreams { list, first, others } => {
             let turns = list
@@ -103,9 +164,15 @@ pub(crate) async fn exchange(
                 .cycle()
                 .skip(first)
                 .take(list.len().min(others.saturating_add(1)));
-            to_any(worker, cluster, turns, request, beside).await
+            to_any(worker, cluster, turns, request, beside, &mut before).await
         }
+    };
+    if let Some((_, cx)) = before
+        && let Some(facts) = &mut cx.facts
+    {
+        facts.answered();
     }
+    answered
 }
 
 async fn to_pod(
@@ -158,6 +225,7 @@ async fn to_any<'v>(
     turns: impl Iterator<Item = &'v Upstream>,
     mut request: Box<Request<Body>>,
     beside: &Beside<'_>,
+    before: &mut Prepared<'_, '_>,
 ) -> Result<Answered, Failed> {
     let mut last = None;
     for upstream in turns {
@@ -175,6 +243,9 @@ async fn to_any<'v>(
                 continue;
             }
         };
+        if let Some((before, cx)) = before {
+            before.go_to(upstream.name().host(), upstream.port(), cx, &mut request);
+        }
         let in_flight = worker.tally.begin(upstream.slot());
         match send(worker, cluster, &addresses, request, beside).await {
             Ok((mut response, address)) => {

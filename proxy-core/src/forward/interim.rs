@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::HeaderMap;
 use http::{Response, StatusCode, Version};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::Notify;
@@ -73,6 +74,15 @@ pub(crate) fn begin<'c>(
     (held, interim)
 }
 
+/// Says `status` to the client before its answer, if it can take that: it speaks HTTP/1.1.
+pub(crate) fn say(connection: &Connection, version: Version, status: StatusCode, headers: &HeaderMap) {
+    if version == Version::HTTP_11 {
+        let mut head = Vec::new();
+        http1_codec::interim_head(&mut head, status, headers);
+        connection.state().push_interim(&head);
+    }
+}
+
 // === impl Interim ===
 
 impl Interim<'_> {
@@ -86,9 +96,7 @@ impl Interim<'_> {
         } else if self.passes {
             let mut headers = answer.headers().clone();
             hop_by_hop::strip_response(&mut headers);
-            let mut head = Vec::new();
-            http1_codec::interim_head(&mut head, answer.status(), &headers);
-            self.connection.state().push_interim(&head);
+            say(self.connection, Version::HTTP_11, answer.status(), &headers);
         }
     }
 }

@@ -9,14 +9,16 @@ use rustls::ServerConfig;
 use socket2::TcpKeepalive;
 
 use super::access_log::AccessLogs;
+use super::proxy::{self, Proxy};
 use crate::failure_log::FailureGates;
 use crate::http::connection::Group;
-use crate::http::forwarded::IpSet;
 use crate::http::proxy_protocol::ProxyProtocol;
 use crate::http::server::HttpSettings;
 use crate::http::sweep::ConnLimits;
+use crate::ip_set::IpSet;
 use crate::log::{FileSettings, LogWriter};
-use crate::routing::routes::Routes;
+use crate::routing::routes::{Route, Routes};
+use crate::routing::slots::{Asked, LogSlots};
 use crate::snapshot::Snapshot;
 use crate::upstream::cluster::{Cluster, Upstream};
 use crate::upstream::resolve::Name;
@@ -29,6 +31,8 @@ const GRACE: Duration = Duration::from_secs(30);
 pub(crate) struct View {
     pub(crate) servers: Vec<ServerView>,
     pub(crate) clusters: Vec<Cluster>,
+    /// What is done with the heads of requests to the cluster of the same number.
+    pub(crate) proxies: Vec<Option<Box<Proxy>>>,
     /// What each listener serves, by the index of its [`Place`].
     pub(crate) entries: Vec<Option<Entry>>,
     /// How long what is in flight may take once its listener is gone. Default 30 seconds.
@@ -76,6 +80,14 @@ pub(crate) struct Place {
 pub(crate) struct ServerView {
     pub(crate) name: String,
     pub(crate) routes: Routes,
+    /// For requests that ended with an error. `None`: an empty answer with its status.
+    pub(crate) errors: Option<Routes>,
+    /// What `invoke` runs, by number.
+    pub(crate) named_routes: Vec<Route>,
+    /// What any of the routes asks for.
+    pub(crate) asked: Asked,
+    /// The variables that the access log looks at.
+    pub(crate) log_slots: LogSlots,
     pub(crate) trusted_proxies: IpSet,
     /// The fields that name the client, in order of preference. Default `X-Forwarded-For`.
     pub(crate) client_ip_fields: Vec<HeaderName>,
@@ -100,11 +112,17 @@ pub(crate) enum Serves {
 
 impl View {
     /// A view that no listener has a place in yet.
-    pub(crate) fn new(servers: Vec<ServerView>, clusters: Vec<Cluster>, grace: Option<Duration>) -> Self {
+    pub(crate) fn new(
+        servers: Vec<ServerView>,
+        clusters: Vec<Cluster>,
+        proxies: Vec<Option<Box<Proxy>>>,
+        grace: Option<Duration>,
+    ) -> Self {
         Self {
             names: names(&clusters),
             servers,
             clusters,
+            proxies,
             entries: Vec::new(),
             log_files: Vec::new(),
             grace: grace.filter(|grace| !grace.is_zero()).unwrap_or(GRACE),
@@ -123,6 +141,12 @@ impl View {
         &self.names
     }
 
+    /// What the proxy of this number does with heads.
+    pub(crate) fn proxy(&self, number: usize) -> &Proxy {
+        let proxy = self.proxies.get(number).and_then(Option::as_deref);
+        proxy.unwrap_or(&proxy::PLAIN)
+    }
+
     /// What the listener at `place` serves.
     pub(crate) fn entry(&self, place: &Place) -> Option<&Entry> {
         self.entries.get(place.index)?.as_ref()
@@ -131,7 +155,7 @@ impl View {
 
 impl Default for View {
     fn default() -> Self {
-        Self::new(Vec::new(), Vec::new(), None)
+        Self::new(Vec::new(), Vec::new(), Vec::new(), None)
     }
 }
 

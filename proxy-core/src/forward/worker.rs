@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::pods::Pods;
 use super::view::View;
 use crate::clock;
-use crate::http::encode::Encoders;
+use crate::encode::Encoders;
 use crate::http::sweep::{Connections, TICK};
 use crate::metrics::Metrics;
 use crate::snapshot::Snapshot;
@@ -43,7 +43,6 @@ pub(crate) struct Worker {
     pub(crate) counters: Arc<Counters>,
     pub(crate) connections: Arc<Connections>,
     /// What compresses answers.
-    #[allow(dead_code, reason = "the pipeline comes to use it")]
     pub(crate) encoders: Arc<Encoders>,
     /// Its requests in flight, by upstream.
     pub(crate) tally: Arc<Tally>,

@@ -3,11 +3,10 @@
 use std::net::IpAddr;
 
 use http::header::{self, Entry, HeaderMap, HeaderName, HeaderValue};
-use ip_network_table::IpNetworkTable;
-use ipnet::IpNet;
 
 use super::connection::Connection;
 use super::marks::Marks;
+use crate::ip_set::IpSet;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
@@ -20,12 +19,6 @@ const MAX_ELEMENTS: usize = 64;
 /// How many proxies of this kind a request may come through.
 const MAX_HOPS: usize = 8;
 
-/// A set of networks: trusted proxies now, address matchers later.
-pub(crate) struct IpSet {
-    table: IpNetworkTable<()>,
-    is_empty: bool,
-}
-
 /// The client of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Client {
@@ -33,44 +26,6 @@ pub(crate) struct Client {
     pub(crate) ip: Option<IpAddr>,
     /// Whether the direct peer is a trusted proxy.
     pub(crate) via_trusted_proxy: bool,
-}
-
-// === impl IpSet ===
-
-impl IpSet {
-    /// A set of `networks`; IPv4-mapped ones count as IPv4.
-    pub(crate) fn new(networks: &[IpNet]) -> Self {
-        let mut table = IpNetworkTable::new();
-        for network in networks {
-            if let Ok(network) = ip_network(network) {
-                table.insert(network, ());
-            }
-        }
-        Self {
-            table,
-            is_empty: networks.is_empty(),
-        }
-    }
-
-    /// Whether `ip` lies in one of the networks.
-    pub(crate) fn contains(&self, ip: IpAddr) -> bool {
-        !self.is_empty && self.table.longest_match(ip.to_canonical()).is_some()
-    }
-}
-
-impl std::fmt::Debug for IpSet {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("IpSet").field("len", &self.table.len()).finish()
-    }
-}
-
-fn ip_network(network: &IpNet) -> Result<ip_network::IpNetwork, ip_network::IpNetworkError> {
-    match (network.network(), network.prefix_len()) {
-        (IpAddr::V6(address), prefix @ 96..) if address.to_ipv4_mapped().is_some() => {
-            ip_network::IpNetwork::new(IpAddr::V6(address).to_canonical(), prefix - 96)
-        }
-        (address, prefix) => ip_network::IpNetwork::new(address, prefix),
-    }
 }
 
 // === the client ===
@@ -188,6 +143,13 @@ impl Added {
         }
         added.push((header::VIA, HeaderValue::from_static("1.1 doorway")));
         Self(added)
+    }
+
+    /// Puts them among `headers`, for those who change them there.
+    pub(crate) fn move_into(&mut self, headers: &mut HeaderMap) {
+        for (name, value) in self.0.drain(..) {
+            headers.append(name, value);
+        }
     }
 
     /// The fields, in their order.

@@ -1,7 +1,7 @@
-//! A time limit on a whole body, for those who configure one.
+//! Limits on a whole body, for those who configure them.
 
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,7 +9,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 
 use crate::body::{Around, Body, BoxError};
-use crate::error::TookTooLong;
+use crate::error::{TooLong, TookTooLong};
 
 struct Limited {
     body: Body,
@@ -24,6 +24,53 @@ pub(crate) fn within(body: Body, limit: Option<Duration>) -> Body {
             deadline: Box::pin(sleep(limit)),
         }),
         _ => body,
+    }
+}
+
+struct Measured {
+    body: Body,
+    left: u64,
+}
+
+/// `body`, which fails as soon as more than `most` bytes of it have come.
+pub(crate) fn up_to(body: Body, most: u64) -> Body {
+    Body::around(Measured { body, left: most })
+}
+
+impl HttpBody for Measured {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        let length = match &frame {
+            Some(Ok(frame)) => frame.data_ref().map_or(0, |data| data.len() as u64),
+            Some(Err(_)) | None => 0,
+        };
+        match self.left.checked_sub(length) {
+            Some(left) => {
+                self.left = left;
+                Poll::Ready(frame)
+            }
+            None => Poll::Ready(Some(Err(TooLong.into()))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Around for Measured {
+    fn inner(&mut self) -> &mut Body {
+        &mut self.body
     }
 }
 
@@ -81,6 +128,17 @@ mod tests {
             .await
             .unwrap_err();
         assert!(error.is::<TookTooLong>());
+    }
+
+    #[tokio::test]
+    async fn a_body_that_is_longer_than_it_may_be_fails() {
+        let chunks = || {
+            Body::new(http_body_util::StreamBody::new(futures_util::stream::iter(
+                ["ab", "cd"].map(|data| Ok::<_, BoxError>(Frame::data(Bytes::from(data)))),
+            )))
+        };
+        assert_eq!(read_all(up_to(chunks(), 4)).await.unwrap().0, b"abcd");
+        assert!(read_all(up_to(chunks(), 3)).await.unwrap_err().is::<TooLong>());
     }
 
     #[tokio::test]

@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::time;
 
 use self::header::{Found, HeaderError, MAX_HEADER};
-use super::forwarded::IpSet;
+use crate::ip_set::IpSet;
 
 /// From whom a header is taken, and for how long it is waited for.
 #[derive(Debug)]

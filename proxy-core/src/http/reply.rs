@@ -20,6 +20,18 @@ pub(crate) fn to_response(failure: &Failure) -> Response<Body> {
     response
 }
 
+/// An answer without a body, to a request that failed among the routes.
+pub(crate) fn empty(status: StatusCode, reason: Reason) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    if closes(reason) {
+        response
+            .headers_mut()
+            .insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
 /// A response with the status's own words as its body.
 pub(crate) fn text(status: StatusCode) -> Response<Body> {
     let words = status.canonical_reason().unwrap_or("Error");
@@ -34,7 +46,10 @@ pub(crate) fn text(status: StatusCode) -> Response<Body> {
 
 /// After a refused head or body nothing more on the connection can be trusted to be a request.
 fn closes(reason: Reason) -> bool {
-    matches!(reason, Reason::BadRequest(_) | Reason::ClientBody)
+    matches!(
+        reason,
+        Reason::BadRequest(_) | Reason::ClientBody | Reason::BodyTooLong
+    )
 }
 
 #[cfg(test)]

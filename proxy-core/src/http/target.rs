@@ -15,6 +15,7 @@ use http::{Method, StatusCode, Uri, Version};
 
 use super::forwarded;
 use super::marks::Marks;
+use crate::percent;
 
 /// The longest request target in bytes; a longer one gets 414.
 pub(crate) const MAX_TARGET: usize = 8 * 1024;
@@ -200,7 +201,7 @@ fn set_origin_form(uri: &mut Uri) -> Result<(), Rejection> {
     if target.path().contains("%00") {
         return Err(bad("the path has a NUL"));
     }
-    let resolved = resolve_dot_segments(target.path());
+    let resolved = percent::resolve_dots(target.path());
     if uri.authority().is_none() && matches!(resolved, Cow::Borrowed(_)) {
         return Ok(());
     }
@@ -215,46 +216,6 @@ fn set_origin_form(uri: &mut Uri) -> Result<(), Rejection> {
     };
     *uri = Uri::from(target);
     Ok(())
-}
-
-/// Removes `.` and `..` segments, plain or with encoded dots (RFC 3986, section 5.2.4). Nothing else of the
-/// path changes: `//` stays, and `%2F` is no separator.
-pub(crate) fn resolve_dot_segments(path: &str) -> Cow<'_, str> {
-    let has_dots = path.bytes().any(|byte| matches!(byte, b'.' | b'%'));
-    if !has_dots || !path.split('/').any(|segment| dots(segment).is_some()) {
-        return Cow::Borrowed(path);
-    }
-    let mut kept: Vec<&str> = Vec::new();
-    let segments: Vec<&str> = path.split('/').skip(1).collect();
-    for (index, segment) in segments.iter().enumerate() {
-        let last = index + 1 == segments.len();
-        match dots(segment) {
-            Some(up) => {
-                if up == 2 {
-                    kept.pop();
-                }
-                if last {
-                    kept.push("");
-                }
-            }
-            None => kept.push(segment),
-        }
-    }
-    Cow::Owned(format!("/{}", kept.join("/")))
-}
-
-/// 1 for `.`, 2 for `..`, in any encoding.
-fn dots(segment: &str) -> Option<usize> {
-    let mut rest = segment.as_bytes();
-    let mut count = 0;
-    while !rest.is_empty() {
-        rest = match rest {
-            [b'.', tail @ ..] | [b'%', b'2', b'e' | b'E', tail @ ..] => tail,
-            _ => return None,
-        };
-        count += 1;
-    }
-    (1..=2).contains(&count).then_some(count)
 }
 
 // === helpers ===

@@ -2,16 +2,23 @@
 
 use std::borrow::Cow;
 
-use crate::percent::decode as percent_decode;
+use super::template::Template;
+use crate::percent;
+use crate::request::Context;
 
 /// A compiled path pattern. Matching ignores case.
+#[derive(Clone, Debug)]
+pub(crate) enum PathPattern {
+    Fixed(Pattern),
+    /// It has placeholders, so it is another one for each request.
+    Rendered(Template),
+}
+
+/// A pattern without placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PathPattern {
+pub(crate) struct Pattern {
     kind: Kind,
-    /// The pattern holds `%`, so it is compared with the path as it came.
-    raw: bool,
-    /// The pattern holds `//`, so the path's own are kept.
-    keeps_slashes: bool,
+    form: Form,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,46 +31,76 @@ enum Kind {
     Glob(Vec<char>),
 }
 
-/// The forms of one request's path that patterns are compared with, made at most once.
-#[derive(Debug)]
-pub(crate) struct PathForms<'p> {
-    raw: &'p str,
-    merged: Option<Cow<'p, str>>,
+/// The form of the path that a pattern is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// Decoded, clean of dots and double slashes.
+    Clean,
+    /// Decoded, with the double slashes that the pattern has too.
+    Slashes,
+    /// Decoded but for the places where the pattern has a `%`.
+    Escapes,
 }
 
 // === impl PathPattern ===
 
 impl PathPattern {
     pub(crate) fn new(pattern: &str) -> Self {
+        Self::Fixed(Pattern::new(pattern))
+    }
+
+    /// A pattern with placeholders, if it has any.
+    pub(crate) fn of(template: Template) -> Self {
+        match template.as_static() {
+            Some(text) => Self::new(text),
+            None => Self::Rendered(template),
+        }
+    }
+
+    pub(crate) fn matches(&self, cx: &mut Context) -> bool {
+        match self {
+            Self::Fixed(pattern) => pattern.matches(cx),
+            Self::Rendered(template) => Pattern::new(&template.render(cx)).matches(cx),
+        }
+    }
+}
+
+// === impl Pattern ===
+
+impl Pattern {
+    fn new(pattern: &str) -> Self {
         let text = pattern.to_lowercase();
+        let form = match (text.contains('%'), text.contains("//")) {
+            (true, _) => Form::Escapes,
+            (_, true) => Form::Slashes,
+            _ => Form::Clean,
+        };
         let stars = text.matches('*').count();
         let special = text.contains(['?', '[', '\\']);
         let inner = text.trim_matches('*').to_owned();
         let kind = match (stars, text.starts_with('*'), text.ends_with('*')) {
             _ if text == "*" => Kind::All,
-            (0, ..) if !special => Kind::Exact(text.clone()),
+            _ if form == Form::Escapes => Kind::Glob(text.chars().collect()),
+            (0, ..) if !special => Kind::Exact(text),
             (2, true, true) => Kind::Contains(inner),
             (1, true, false) => Kind::Suffix(inner),
             (1, false, true) => Kind::Prefix(inner),
             _ => Kind::Glob(text.chars().collect()),
         };
-        Self {
-            kind,
-            raw: text.contains('%'),
-            keeps_slashes: text.contains("//"),
-        }
+        Self { kind, form }
     }
 
-    pub(crate) fn matches(&self, path: &mut PathForms<'_>) -> bool {
+    fn matches(&self, cx: &mut Context) -> bool {
         if self.kind == Kind::All {
             return true;
         }
-        let path = if self.raw {
-            Cow::Owned(path.raw.to_lowercase())
-        } else if self.keeps_slashes {
-            Cow::Owned(percent_decode(path.raw).to_lowercase())
-        } else {
-            Cow::Borrowed(path.merged())
+        let path = match self.form {
+            Form::Clean => Cow::Borrowed(cx.path_form()),
+            Form::Slashes => {
+                let decoded = percent::decode(cx.path()).to_lowercase();
+                percent::clean(&decoded, false).into_owned().into()
+            }
+            Form::Escapes => return self.matches_escapes(cx.path()),
         };
         match &self.kind {
             Kind::All => true,
@@ -74,32 +111,58 @@ impl PathPattern {
             Kind::Glob(pattern) => glob(pattern, &path.chars().collect::<Vec<_>>()),
         }
     }
+
+    fn matches_escapes(&self, path: &str) -> bool {
+        let Kind::Glob(pattern) = &self.kind else {
+            return false;
+        };
+        let merge = !pattern.windows(2).any(|pair| pair == ['/', '/']);
+        let path = percent::clean(path, merge).to_lowercase();
+        let text: String = pattern.iter().collect();
+        let Some(path) = unescaped_beside(&text, &path) else {
+            return false;
+        };
+        let pattern: Vec<char> = text.replace("%*", "*").chars().collect();
+        glob(&pattern, &path.chars().collect::<Vec<_>>())
+    }
 }
 
-// === impl PathForms ===
-
-impl<'p> PathForms<'p> {
-    pub(crate) fn new(raw: &'p str) -> Self {
-        Self { raw, merged: None }
+/// The path with its escapes decoded but for where `pattern` has one too, or has `%*`. Both are gone through side by
+/// side: a `*` takes what comes before the next character of the pattern.
+fn unescaped_beside(pattern: &str, path: &str) -> Option<String> {
+    let mut out = Vec::new();
+    let (mut pattern, mut path) = (pattern.as_bytes(), path.as_bytes());
+    while let (Some((wanted, behind)), Some(first)) = (pattern.split_first(), path.first()) {
+        let raw = matches!(pattern, [b'%', b'*', ..]);
+        if raw || *wanted == b'*' {
+            pattern = if raw { behind.get(1..)? } else { behind };
+            let until = match pattern.first() {
+                Some(next) => path.iter().position(|byte| byte == next)?,
+                None => path.len(),
+            };
+            let (span, rest) = path.split_at_checked(until)?;
+            let span = std::str::from_utf8(span).ok()?;
+            let span = if raw { span.into() } else { percent::decode(span) };
+            out.extend_from_slice(span.as_bytes());
+            path = rest;
+            continue;
+        }
+        let (byte, length) = match percent::escaped(path) {
+            Some(byte) => (byte, 3),
+            None => (*first, 1),
+        };
+        if *wanted == b'%' && length == 3 {
+            out.extend_from_slice(path.get(..3)?);
+            pattern = pattern.get(3..)?;
+        } else {
+            out.push(byte);
+            pattern = behind;
+        }
+        path = path.get(length..)?;
     }
-
-    /// Decoded once, in lower case, with runs of slashes merged.
-    fn merged(&mut self) -> &str {
-        let raw = self.raw;
-        self.merged.get_or_insert_with(|| {
-            let plain = |byte: u8| byte != b'%' && !byte.is_ascii_uppercase() && byte.is_ascii();
-            if raw.bytes().all(plain) && !raw.contains("//") {
-                return Cow::Borrowed(raw);
-            }
-            let mut merged = String::with_capacity(raw.len());
-            for character in percent_decode(raw).to_lowercase().chars() {
-                if character != '/' || !merged.ends_with('/') {
-                    merged.push(character);
-                }
-            }
-            Cow::Owned(merged)
-        })
-    }
+    // What is left of the path matches nothing of the pattern.
+    out.extend_from_slice(path);
+    String::from_utf8(out).ok()
 }
 
 // === matching ===
@@ -175,9 +238,15 @@ fn class(pattern: &[char], character: char) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::routing::tests::context;
 
     fn matches(pattern: &str, path: &str) -> bool {
-        PathPattern::new(pattern).matches(&mut PathForms::new(path))
+        let mut cx = context("GET", "http://a.test/");
+        cx.rewrite(
+            None,
+            Some(format!("/{path}").replacen("//", "/", 1).parse().unwrap()),
+        );
+        PathPattern::new(pattern).matches(&mut cx)
     }
 
     #[test]
@@ -200,7 +269,14 @@ mod tests {
             ("/a b", "/a%20b", true),
             ("/a%2Fb", "/a%2fb", true),
             ("/a%2Fb", "/a/b", false),
+            ("/a%2Fb", "/a%2Fbc", false),
+            ("/a%2Fb/c d", "/a%2Fb/c%20d", true),
+            ("/a%2F*", "/a%2Fb", true),
+            ("/%*/x", "/a%2Fb/x", true),
+            ("/*/x", "/a%2Fb/x", false),
+            ("/a%", "/a%25", false),
             ("/a/b", "/a%2Fb", true),
+            ("/b", "/a%2F..%2Fb", true),
             ("/a/*/c", "/a/b/c", true),
             ("/a/*/c", "/a/b/b/c", false),
             ("/a/?/c", "/a/b/c", true),

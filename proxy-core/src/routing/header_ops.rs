@@ -51,39 +51,122 @@ pub(crate) struct ResponseOps {
     pub(crate) only: ResponseMatcher,
 }
 
+// === where fields are changed ===
+
+/// The fields of a head, and the request that placeholders speak of.
+pub(crate) trait Head {
+    fn cx(&self) -> &Context;
+    fn fields(&mut self) -> &mut HeaderMap;
+}
+
+/// The request itself.
+pub(crate) struct OfRequest<'c>(pub(crate) &'c mut Context);
+
+/// The answer to it, as far as it is there.
+pub(crate) struct OfAnswer<'c>(pub(crate) &'c mut Context);
+
+/// Another head, such as that of the request to an upstream.
+pub(crate) struct Beside<'c> {
+    pub(crate) cx: &'c Context,
+    pub(crate) fields: &'c mut HeaderMap,
+}
+
+impl Head for OfRequest<'_> {
+    fn cx(&self) -> &Context {
+        self.0
+    }
+
+    fn fields(&mut self) -> &mut HeaderMap {
+        &mut self.0.parts.headers
+    }
+}
+
+impl Head for OfAnswer<'_> {
+    fn cx(&self) -> &Context {
+        self.0
+    }
+
+    fn fields(&mut self) -> &mut HeaderMap {
+        &mut self.0.answer
+    }
+}
+
+impl Head for Beside<'_> {
+    fn cx(&self) -> &Context {
+        self.cx
+    }
+
+    fn fields(&mut self) -> &mut HeaderMap {
+        self.fields
+    }
+}
+
 // === impl HeaderOps ===
 
 impl HeaderOps {
-    /// Changes `headers`; placeholders speak of the request `cx`.
-    pub(crate) fn apply(&self, headers: &mut HeaderMap, cx: &Context) {
+    /// Changes the fields of `head`.
+    pub(crate) fn apply(&self, head: &mut impl Head) {
         if self.delete.contains(&NamePattern::All) {
-            headers.clear();
+            head.fields().clear();
         }
         for (name, value) in &self.add {
-            if let Some(value) = render(value, cx) {
-                headers.append(name, value);
+            if let Some(value) = render(value, head.cx()) {
+                head.fields().append(name, value);
             }
         }
         for (name, value) in &self.set {
-            if let Some(value) = render(value, cx) {
-                headers.insert(name, value);
+            if let Some(value) = render(value, head.cx()) {
+                head.fields().insert(name, value);
             }
         }
         for pattern in &self.delete {
-            pattern.delete_from(headers);
+            pattern.delete_from(head.fields());
         }
         for replacement in &self.replace {
-            replacement.apply(headers, cx);
+            replacement.apply(head);
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.add.is_empty() && self.set.is_empty() && self.delete.is_empty() && self.replace.is_empty()
     }
+
+    /// Whether the changes are the same for every request.
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.templates().all(|template| template.as_static().is_some())
+    }
+
+    /// Whether placeholders ask for the upstream that was chosen.
+    pub(crate) fn asks_for_upstream(&self) -> bool {
+        self.templates().any(Template::asks_for_upstream)
+    }
+
+    fn templates(&self) -> impl Iterator<Item = &Template> {
+        let values = self.add.iter().chain(&self.set).map(|(_, value)| value);
+        let replaced = self.replace.iter().flat_map(|one| {
+            let search = match &one.search {
+                Search::Text(text) => Some(text),
+                Search::Regex(_) => None,
+            };
+            search.into_iter().chain([&one.replace])
+        });
+        values.chain(replaced)
+    }
+
+    /// Whether the field `name` may be changed.
+    pub(crate) fn touches(&self, name: &HeaderName) -> bool {
+        let named = |(given, _): &(HeaderName, Template)| given == name;
+        let replaced =
+            |replacement: &Replacement| replacement.field.as_ref().is_none_or(|field| field == name);
+        self.add.iter().any(named)
+            || self.set.iter().any(named)
+            || self.delete.iter().any(|pattern| pattern.matches(name.as_str()))
+            || self.replace.iter().any(replaced)
+    }
 }
 
 /// A value that would not be a valid field value, such as one with a line break, is left out.
-fn render(template: &Template, cx: &Context) -> Option<HeaderValue> {
+pub(crate) fn render(template: &Template, cx: &Context) -> Option<HeaderValue> {
     match template.as_static() {
         Some(text) => HeaderValue::from_bytes(text.as_bytes()).ok(),
         None => HeaderValue::from_bytes(template.render(cx).as_bytes()).ok(),
@@ -140,9 +223,13 @@ impl NamePattern {
 // === impl Replacement ===
 
 impl Replacement {
-    fn apply(&self, headers: &mut HeaderMap, cx: &Context) {
-        let with = self.replace.render(cx);
-        for (name, value) in headers.iter_mut() {
+    fn apply(&self, head: &mut impl Head) {
+        let with = self.replace.render(head.cx());
+        let wanted = match &self.search {
+            Search::Text(search) => search.render(head.cx()),
+            Search::Regex(_) => String::new(),
+        };
+        for (name, value) in head.fields().iter_mut() {
             if self.field.as_ref().is_some_and(|field| field != name) {
                 continue;
             }
@@ -150,7 +237,7 @@ impl Replacement {
                 continue;
             };
             let replaced = match &self.search {
-                Search::Text(search) => text.replace(&search.render(cx), &with),
+                Search::Text(_) => text.replace(&wanted, &with),
                 Search::Regex(regex) => regex.replace_all(text, with.as_str()).into_owned(),
             };
             if let Ok(replaced) = HeaderValue::from_bytes(replaced.as_bytes()) {
@@ -164,9 +251,9 @@ impl Replacement {
 
 impl ResponseOps {
     /// Changes the fields of an answer with `status`, if the condition holds.
-    pub(crate) fn apply(&self, status: u16, headers: &mut HeaderMap, cx: &Context) {
-        if self.only.matches(status, headers) {
-            self.ops.apply(headers, cx);
+    pub(crate) fn apply(&self, status: u16, cx: &mut Context) {
+        if self.only.matches(status, &cx.answer) {
+            self.ops.apply(&mut OfAnswer(cx));
         }
     }
 }
@@ -184,6 +271,23 @@ mod tests {
         value.parse().unwrap()
     }
 
+    fn on(ops: &HeaderOps, fields: &mut HeaderMap, uri: &str) {
+        let cx = &context("GET", uri);
+        ops.apply(&mut Beside { cx, fields });
+    }
+
+    #[test]
+    fn placeholders_see_what_was_changed_before_them() {
+        let ops = HeaderOps {
+            add: vec![(name("x-a"), text("1"))],
+            set: vec![(name("x-b"), text("{http.request.header.X-A}"))],
+            ..HeaderOps::default()
+        };
+        let mut cx = context("GET", "http://a/");
+        ops.apply(&mut OfRequest(&mut cx));
+        assert_eq!(cx.parts.headers["x-b"], "1");
+    }
+
     #[test]
     fn the_order_is_add_set_delete_replace() {
         let ops = HeaderOps {
@@ -198,7 +302,7 @@ mod tests {
         };
         let mut headers = HeaderMap::new();
         headers.insert("x-a", HeaderValue::from_static("1"));
-        ops.apply(&mut headers, &context("GET", "http://a/"));
+        on(&ops, &mut headers, "http://a/");
 
         assert!(!headers.contains_key("x-a"));
         assert_eq!(headers["x-b"], "ok GET");
@@ -219,7 +323,7 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert("x-a", HeaderValue::from_static("1"));
             headers.insert("date", HeaderValue::from_static("1"));
-            ops.apply(&mut headers, &context("GET", "http://a/"));
+            on(&ops, &mut headers, "http://a/");
             assert_eq!(
                 headers.keys().map(HeaderName::as_str).collect::<Vec<_>>(),
                 left,
@@ -235,7 +339,7 @@ mod tests {
             ..HeaderOps::default()
         };
         let mut headers = HeaderMap::new();
-        ops.apply(&mut headers, &context("GET", "http://a/%0d%0aset-cookie:%20x"));
+        on(&ops, &mut headers, "http://a/%0d%0aset-cookie:%20x");
         assert!(headers.is_empty());
     }
 
@@ -252,12 +356,11 @@ mod tests {
             },
             ..ResponseOps::default()
         };
-        let cx = context("GET", "http://a/");
-        let mut headers = HeaderMap::new();
-        ops.apply(200, &mut headers, &cx);
-        assert_eq!(headers["x"], "default");
-        headers.insert("x", HeaderValue::from_static("own"));
-        ops.apply(200, &mut headers, &cx);
-        assert_eq!(headers["x"], "own");
+        let mut cx = context("GET", "http://a/");
+        ops.apply(200, &mut cx);
+        assert_eq!(cx.answer["x"], "default");
+        cx.answer.insert("x", HeaderValue::from_static("own"));
+        ops.apply(200, &mut cx);
+        assert_eq!(cx.answer["x"], "own");
     }
 }

@@ -1,10 +1,24 @@
 //! Matcher sets: all of a set's matchers must match; one matching set is enough.
 
-use std::collections::HashSet;
+mod fields;
+mod host;
+mod query;
+mod vars;
 
-use http::Method;
+use std::str::FromStr;
+use std::sync::Arc;
 
-use super::glob::{PathForms, PathPattern};
+use http::{Method, Version, header};
+
+pub(crate) use self::fields::{FieldMatcher, FieldRegexp, Wanted};
+pub(crate) use self::host::HostMatcher;
+pub(crate) use self::query::QueryMatcher;
+pub(crate) use self::vars::{VarMatcher, VarRegexp};
+use super::expression::Expression;
+use super::glob::PathPattern;
+use super::regexp::Regexp;
+use crate::error::Failure;
+use crate::ip_set::IpSet;
 use crate::request::Context;
 
 /// Matchers that must all match. An absent one matches everything.
@@ -13,127 +27,167 @@ pub(crate) struct MatcherSet {
     pub(crate) host: Option<HostMatcher>,
     pub(crate) path: Option<Vec<PathPattern>>,
     pub(crate) method: Option<Vec<Method>>,
+    /// Those that fewer routes have.
+    pub(crate) others: Vec<Matcher>,
 }
 
-/// Host names and wildcards; `*` stands for one whole label.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct HostMatcher {
-    exact: HashSet<String>,
-    wildcards: Vec<String>,
+/// A matcher that fewer routes have.
+#[derive(Clone, Debug)]
+pub(crate) enum Matcher {
+    PathRegexp(Regexp),
+    Header(FieldMatcher),
+    HeaderRegexp(FieldRegexp),
+    Query(QueryMatcher),
+    Protocol(Protocol),
+    RemoteIp(Arc<IpSet>),
+    ClientIp(Arc<IpSet>),
+    /// One of them is enough; without any it matches.
+    Vars(Vec<VarMatcher>),
+    /// One of them is enough; without any it matches.
+    VarsRegexp(Vec<VarRegexp>),
+    /// None of the sets matches.
+    Not(Vec<MatcherSet>),
+    Expression(Box<Expression>),
 }
+
+/// What a request speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    Http,
+    Https,
+    Grpc,
+    Exactly(Version),
+    AtLeast(Version),
+    /// A name that means nothing, and so never matches.
+    Unknown,
+}
+
+/// Whether a request matches, or why that cannot be said.
+pub(crate) type Matched = Result<bool, Box<Failure>>;
 
 // === impl MatcherSet ===
 
 impl MatcherSet {
-    pub(crate) fn matches(&self, cx: &Context) -> bool {
+    pub(crate) fn matches(&self, cx: &mut Context) -> Matched {
+        if self.host.as_ref().is_some_and(|host| !host.matches(cx)) {
+            return Ok(false);
+        }
         self.matches_beside_host(cx)
-            && self
-                .host
-                .as_ref()
-                .is_none_or(|host| host.matches(&cx.host_name()))
     }
 
     /// Whether every matcher but `host` matches, for callers that looked the host up in an index.
-    pub(crate) fn matches_beside_host(&self, cx: &Context) -> bool {
-        let method = self
-            .method
-            .as_ref()
-            .is_none_or(|methods| methods.contains(&cx.parts.method));
-        method
-            && self.path.as_ref().is_none_or(|patterns| {
-                let mut forms = PathForms::new(cx.path());
-                patterns.iter().any(|pattern| pattern.matches(&mut forms))
-            })
+    pub(crate) fn matches_beside_host(&self, cx: &mut Context) -> Matched {
+        if let Some(methods) = &self.method
+            && !methods.contains(&cx.parts.method)
+        {
+            return Ok(false);
+        }
+        if let Some(patterns) = &self.path
+            && !patterns.iter().any(|pattern| pattern.matches(cx))
+        {
+            return Ok(false);
+        }
+        for matcher in &self.others {
+            if !matcher.matches(cx)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether nothing but the host is looked at.
     pub(crate) fn is_host_only(&self) -> bool {
-        self.path.is_none() && self.method.is_none()
+        self.path.is_none() && self.method.is_none() && self.others.is_empty()
     }
 }
 
-// === impl HostMatcher ===
+/// Whether any of `sets` matches. No set at all matches everything.
+pub(crate) fn any(sets: &[MatcherSet], cx: &mut Context) -> Matched {
+    if sets.is_empty() {
+        return Ok(true);
+    }
+    for set in sets {
+        if set.matches(cx)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
 
-impl HostMatcher {
-    /// Patterns in any case; a trailing dot does not count.
-    pub(crate) fn new<'p>(patterns: impl IntoIterator<Item = &'p str>) -> Self {
-        let mut matcher = Self::default();
-        for pattern in patterns {
-            let pattern = pattern.to_ascii_lowercase();
-            let pattern = pattern.strip_suffix('.').unwrap_or(&pattern);
-            if pattern.contains('*') {
-                matcher.wildcards.push(pattern.to_owned());
-            } else {
-                matcher
-                    .exact
-                    .insert(pattern.trim_start_matches('[').trim_end_matches(']').to_owned());
+// === impl Matcher ===
+
+impl Matcher {
+    pub(crate) fn matches(&self, cx: &mut Context) -> Matched {
+        Ok(match self {
+            Self::PathRegexp(regexp) => path_regexp(regexp, cx),
+            Self::Header(fields) => fields.matches(cx),
+            Self::HeaderRegexp(fields) => fields.matches(cx),
+            Self::Query(query) => query.matches(cx),
+            Self::Protocol(protocol) => protocol.matches(cx),
+            Self::RemoteIp(set) => cx.peer.is_some_and(|peer| set.contains(peer.ip())),
+            Self::ClientIp(set) => cx.client_ip.is_some_and(|ip| set.contains(ip)),
+            Self::Vars(vars) => vars.is_empty() || vars.iter().any(|one| one.matches(cx)),
+            Self::VarsRegexp(vars) => vars.is_empty() || vars.iter().any(|one| one.matches(cx)),
+            Self::Not(sets) => {
+                for set in sets {
+                    if set.matches(cx)? {
+                        return Ok(false);
+                    }
+                }
+                true
             }
-        }
-        matcher
-    }
-
-    /// `host` without port and in lower case.
-    pub(crate) fn matches(&self, host: &str) -> bool {
-        self.exact.contains(host)
-            || self
-                .wildcards
-                .iter()
-                .any(|pattern| wildcard_matches(pattern, host))
-    }
-
-    pub(crate) fn exact(&self) -> impl Iterator<Item = &str> {
-        self.exact.iter().map(String::as_str)
-    }
-
-    pub(crate) fn wildcards(&self) -> impl Iterator<Item = &str> {
-        self.wildcards.iter().map(String::as_str)
+            Self::Expression(expression) => return expression.matches(cx),
+        })
     }
 }
 
-fn wildcard_matches(pattern: &str, host: &str) -> bool {
-    let (mut labels, mut given) = (pattern.split('.'), host.split('.'));
-    loop {
-        match (labels.next(), given.next()) {
-            (None, None) => return true,
-            (Some("*"), Some(label)) if !label.is_empty() => {}
-            (Some(wanted), Some(label)) if wanted == label => {}
-            _ => return false,
+/// The path decoded and cleaned, its case as it came.
+fn path_regexp(regexp: &Regexp, cx: &mut Context) -> bool {
+    let decoded = crate::percent::decode(cx.parts.uri.path());
+    let path = crate::percent::clean(&decoded, true);
+    regexp.matches(&path, &mut cx.vars)
+}
+
+// === impl Protocol ===
+
+impl Protocol {
+    fn matches(self, cx: &Context) -> bool {
+        match self {
+            Self::Http => !cx.tls,
+            Self::Https => cx.tls,
+            Self::Grpc => {
+                let kind = cx.parts.headers.get(header::CONTENT_TYPE);
+                kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"))
+            }
+            Self::Exactly(version) => cx.parts.version == version,
+            Self::AtLeast(version) => cx.parts.version >= version,
+            Self::Unknown => false,
         }
+    }
+}
+
+impl FromStr for Protocol {
+    type Err = std::convert::Infallible;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let version = |name: &str| match name {
+            "http/1.0" => Some(Version::HTTP_10),
+            "http/1.1" => Some(Version::HTTP_11),
+            "http/2" => Some(Version::HTTP_2),
+            "http/3" => Some(Version::HTTP_3),
+            _ => None,
+        };
+        Ok(match name {
+            "http" => Self::Http,
+            "https" => Self::Https,
+            "grpc" => Self::Grpc,
+            _ => match name.strip_suffix('+') {
+                Some(name) => version(name).map_or(Self::Unknown, Self::AtLeast),
+                None => version(name).map_or(Self::Unknown, Self::Exactly),
+            },
+        })
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::routing::tests::context;
-
-    #[test]
-    fn hosts_match_by_whole_labels() {
-        let matcher = HostMatcher::new(["A.test", "*.b.test", "x.*.c.test", "[::1]"]);
-        for (host, expected) in [
-            ("a.test", true),
-            ("y.b.test", true),
-            ("b.test", false),
-            ("z.y.b.test", false),
-            ("x.1.c.test", true),
-            ("::1", true),
-            ("", false),
-        ] {
-            assert_eq!(matcher.matches(host), expected, "{host}");
-        }
-    }
-
-    #[test]
-    fn all_matchers_of_a_set_must_match() {
-        let set = MatcherSet {
-            host: Some(HostMatcher::new(["a.test"])),
-            path: Some(vec![PathPattern::new("/x/*"), PathPattern::new("/y")]),
-            method: Some(vec![Method::GET]),
-        };
-        assert!(set.matches(&context("GET", "http://a.test/x/1")));
-        assert!(set.matches(&context("GET", "http://A.test:81/y")));
-        assert!(!set.matches(&context("POST", "http://a.test/x/1")));
-        assert!(!set.matches(&context("GET", "http://b.test/x/1")));
-        assert!(!set.matches(&context("GET", "http://a.test/z")));
-    }
-}
+mod tests;

@@ -1,23 +1,35 @@
 //! Answers that the configuration holds: `respond`, `redir`, `abort`.
 
 use bytes::Bytes;
-use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::header::{self, HeaderName, HeaderValue};
 use http::{Response, StatusCode};
 
+use super::header_ops;
 use super::template::Template;
 use crate::body::Body;
+use crate::error::{Failure, Reason};
 use crate::request::Context;
 
 /// A fixed answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct StaticResponse {
-    pub(crate) status: StatusCode,
+    /// `None`: 200, and among error routes the error's own.
+    pub(crate) status: Option<Status>,
+    /// Fields to set; those of one name stand beside each other.
     pub(crate) headers: Vec<(HeaderName, Template)>,
     pub(crate) body: Text,
     /// Close the connection after the answer.
     pub(crate) close: bool,
     /// Close the connection without an answer.
     pub(crate) abort: bool,
+}
+
+/// The status of an answer.
+#[derive(Clone, Debug)]
+pub(crate) enum Status {
+    Fixed(StatusCode),
+    /// Must give a number for each request.
+    Rendered(Template),
 }
 
 /// A body that may have placeholders.
@@ -27,30 +39,85 @@ pub(crate) enum Text {
     Template(Template),
 }
 
+/// `error`: ends the chain with an error.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Raise {
+    /// `None`: 500.
+    pub(crate) status: Option<Status>,
+    pub(crate) message: Template,
+}
+
+/// What a fixed answer says.
+#[derive(Debug)]
+pub(crate) enum Said {
+    Answer(Response<Body>),
+    /// An interim answer with the fields that are set so far; the chain goes on.
+    Interim(StatusCode),
+}
+
 // === impl StaticResponse ===
 
 impl StaticResponse {
-    pub(crate) fn respond(&self, cx: &Context) -> Response<Body> {
+    pub(crate) fn say(&self, cx: &mut Context) -> Result<Said, Box<Failure>> {
+        self.set_fields(cx);
         let body = match &self.body {
             Text::Static(bytes) => bytes.clone(),
             Text::Template(template) => template.render(cx).into(),
         };
-        let mut headers = HeaderMap::new();
-        for (name, value) in &self.headers {
-            if let Ok(value) = HeaderValue::from_bytes(value.render(cx).as_bytes()) {
-                headers.append(name, value);
-            }
+        if !body.is_empty() && !cx.answer.contains_key(header::CONTENT_TYPE) {
+            cx.answer.insert(header::CONTENT_TYPE, content_type(&body));
         }
-        if !body.is_empty() && !headers.contains_key(header::CONTENT_TYPE) {
-            headers.insert(header::CONTENT_TYPE, content_type(&body));
-        }
-        if self.close {
-            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        let status = match &self.status {
+            Some(status) => status.of(cx)?,
+            None => cx.error.as_ref().map_or(StatusCode::OK, |told| told.status),
+        };
+        if status == StatusCode::EARLY_HINTS {
+            return Ok(Said::Interim(status));
         }
         let mut response = Response::new(Body::full(body));
-        *response.status_mut() = self.status;
-        *response.headers_mut() = headers;
-        response
+        *response.status_mut() = status;
+        *response.headers_mut() = std::mem::take(&mut cx.answer);
+        Ok(Said::Answer(response))
+    }
+
+    fn set_fields(&self, cx: &mut Context) {
+        let mut last = None;
+        for (name, template) in &self.headers {
+            let Some(value) = header_ops::render(template, cx) else {
+                continue;
+            };
+            if last == Some(name) {
+                cx.answer.append(name, value);
+            } else {
+                cx.answer.insert(name, value);
+            }
+            last = Some(name);
+        }
+        if self.close {
+            cx.answer
+                .insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+    }
+}
+
+// === impl Status ===
+
+impl Status {
+    /// # Errors
+    ///
+    /// If it is no number that an answer may have.
+    pub(crate) fn of(&self, cx: &Context) -> Result<StatusCode, Box<Failure>> {
+        let template = match self {
+            Self::Fixed(status) => return Ok(*status),
+            Self::Rendered(template) => template,
+        };
+        let text = template.render(cx);
+        let code = text
+            .parse()
+            .ok()
+            .filter(|code| *code == 103 || (200..=999).contains(code));
+        code.and_then(|code| StatusCode::from_u16(code).ok())
+            .ok_or_else(|| Box::new(Failure::from(Reason::BadStatus)))
     }
 }
 
@@ -65,9 +132,36 @@ impl Text {
     }
 }
 
-/// As Caddy: JSON if the body is a valid object or array, else plain text.
+impl Default for Text {
+    fn default() -> Self {
+        Self::Static(Bytes::new())
+    }
+}
+
+// === impl Raise ===
+
+impl Raise {
+    /// The error for one request.
+    pub(crate) fn failure(&self, cx: &Context) -> Box<Failure> {
+        let status = match self.status.as_ref().map(|status| status.of(cx)) {
+            None => StatusCode::INTERNAL_SERVER_ERROR,
+            Some(Ok(status)) => status,
+            Some(Err(failure)) => return failure,
+        };
+        let message = self.message.render(cx);
+        let failure = Failure::from(Reason::Raised).with_status(status);
+        Box::new(if message.is_empty() {
+            failure
+        } else {
+            failure.with_source(message)
+        })
+    }
+}
+
+/// As Caddy: JSON if the body is a valid object or array with something in it, else plain text.
 fn content_type(body: &[u8]) -> HeaderValue {
-    let opens = matches!(body.trim_ascii_start().first(), Some(b'{' | b'['));
+    let body = body.trim_ascii();
+    let opens = body.len() > 2 && matches!(body.first(), Some(b'{' | b'['));
     if opens && serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok() {
         HeaderValue::from_static("application/json")
     } else {
@@ -82,15 +176,15 @@ mod tests {
     use crate::routing::tests::context;
 
     fn answer(body: &str, headers: Vec<(HeaderName, Template)>) -> Response<Body> {
-        let (status, body) = (StatusCode::OK, Text::new(body.parse().unwrap()));
-        let response = StaticResponse {
-            status,
+        let fixed = StaticResponse {
             headers,
-            body,
-            close: false,
-            abort: false,
+            body: Text::new(body.parse().unwrap()),
+            ..StaticResponse::default()
         };
-        response.respond(&context("GET", "http://a.test/x"))
+        match fixed.say(&mut context("GET", "http://a.test/x")) {
+            Ok(Said::Answer(response)) => response,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[tokio::test]
@@ -106,11 +200,46 @@ mod tests {
             ("{\"a\":1}", "application/json"),
             ("[1]", "application/json"),
             ("{oops", "text/plain; charset=utf-8"),
+            ("{}", "text/plain; charset=utf-8"),
         ] {
             assert_eq!(answer(body, vec![]).headers()["content-type"], expected, "{body}");
         }
         let html = vec![(header::CONTENT_TYPE, "text/html".parse().unwrap())];
         assert_eq!(answer("hi", html).headers()["content-type"], "text/html");
         assert!(!answer("", vec![]).headers().contains_key("content-type"));
+    }
+
+    #[test]
+    fn fields_replace_those_that_were_set_before() {
+        let fixed = StaticResponse {
+            headers: vec![
+                (header::VARY, Template::text("a")),
+                (header::VARY, Template::text("b")),
+            ],
+            ..StaticResponse::default()
+        };
+        let mut cx = context("GET", "http://a.test/");
+        cx.answer.insert(header::VARY, HeaderValue::from_static("old"));
+        cx.answer.insert("x-kept", HeaderValue::from_static("1"));
+        let Ok(Said::Answer(response)) = fixed.say(&mut cx) else {
+            panic!("it is an answer");
+        };
+        let vary: Vec<_> = response.headers().get_all(header::VARY).iter().collect();
+        assert_eq!(vary, ["a", "b"]);
+        assert_eq!(response.headers()["x-kept"], "1");
+    }
+
+    #[test]
+    fn a_status_that_is_none_is_an_error() {
+        let cx = context("GET", "http://a.test/?s=404");
+        let status = |text: &str| {
+            Status::Rendered(text.parse().unwrap())
+                .of(&cx)
+                .map_err(|failure| failure.status)
+        };
+        assert_eq!(status("{http.request.uri.query.s}"), Ok(StatusCode::NOT_FOUND));
+        for text in ["", "x", "99", "102", "1000", "-404"] {
+            assert_eq!(status(text), Err(StatusCode::INTERNAL_SERVER_ERROR), "{text}");
+        }
     }
 }

@@ -2,11 +2,19 @@
 
 use std::sync::Arc;
 
+use super::copy::CopyFields;
 use super::doors::Doors;
 use super::header_ops::{HeaderOps, ResponseOps};
 use super::host_index::HostIndex;
-use super::matcher::MatcherSet;
-use super::respond::StaticResponse;
+use super::map::Map;
+use super::matcher::{self, Matched, MatcherSet};
+use super::respond::{Raise, StaticResponse, Status};
+use super::rewrite::Rewrite;
+use super::slots::Slot;
+use super::template::Template;
+use super::vars::Assign;
+use crate::auth::BasicAuth;
+use crate::encode::Encode;
 use crate::request::Context;
 
 /// The routes of a server, with an index of their hosts.
@@ -31,19 +39,68 @@ pub(crate) struct Route {
 /// What a route does.
 #[derive(Debug)]
 pub(crate) enum Handler {
+    Authenticate(Box<Authenticate>),
+    /// Answers with the answer that was caught, with another status if one is given.
+    CopyResponse(Option<Status>),
+    CopyFields(Box<CopyFields>),
     Doors(Arc<Doors>),
+    Encode(Box<Encode>),
     Headers(Box<Headers>),
+    /// A named route, by its number.
+    Invoke(usize),
+    /// A request body may have this many bytes.
+    LimitBody(u64),
+    Map(Box<Destinations>),
+    Metrics(Metrics),
     /// The proxy with this number; the pipeline knows what it stands for.
     Proxy(usize),
+    Raise(Box<Raise>),
+    Rewrite(Box<Rewrite>),
+    /// A body instead of the client's.
+    SetBody(Box<Template>),
     Static(Box<StaticResponse>),
-    Subroute(Vec<Route>),
+    Subroute(Box<Subroute>),
+    Vars(Box<[Assign]>),
 }
 
-/// A `header` handler.
+/// Routes inside a route.
+#[derive(Debug, Default)]
+pub(crate) struct Subroute {
+    pub(crate) routes: Vec<Route>,
+    /// Run when one of `routes`, or what follows them, ends with an error.
+    pub(crate) errors: Option<Vec<Route>>,
+}
+
+/// `authentication`.
+#[derive(Debug)]
+pub(crate) struct Authenticate {
+    /// `None`: nobody may pass.
+    pub(crate) basic: Option<BasicAuth>,
+    /// Where the name of the user goes.
+    pub(crate) user: Slot,
+}
+
+/// A `map` and the places of its destinations.
+#[derive(Debug)]
+pub(crate) struct Destinations {
+    pub(crate) map: Arc<Map>,
+    pub(crate) slots: Vec<Slot>,
+}
+
+/// A `headers` handler.
 #[derive(Debug, Default)]
 pub(crate) struct Headers {
     pub(crate) request: HeaderOps,
+    /// Whether the request's host may be changed.
+    pub(crate) touches_host: bool,
     pub(crate) response: Option<ResponseOps>,
+}
+
+/// The answer with the numbers of the process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Metrics {
+    /// Whether clients that ask for OpenMetrics get it.
+    pub(crate) open_metrics: bool,
 }
 
 // === impl Routes ===
@@ -58,7 +115,7 @@ impl Routes {
 // === impl Route ===
 
 impl Route {
-    pub(crate) fn matches(&self, cx: &Context) -> bool {
-        self.matchers.is_empty() || self.matchers.iter().any(|set| set.matches(cx))
+    pub(crate) fn matches(&self, cx: &mut Context) -> Matched {
+        matcher::any(&self.matchers, cx)
     }
 }

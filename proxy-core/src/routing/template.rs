@@ -1,197 +1,221 @@
 //! Text with placeholders, parsed once when a route is compiled.
 
+mod duration;
+mod render;
+mod tls;
+
 use std::fmt::Write as _;
-use std::str::FromStr;
+use std::sync::Arc;
 
-use caddy_config::{Part, Placeholder, TemplateError};
-use http::Version;
-use http::header;
+use caddy_config::{Part, Placeholder};
 
-use crate::percent::decode as percent_decode;
-use crate::request::{Context, PeerName};
+pub(crate) use self::render::proto;
+use super::map::{Given, Map};
+use super::slots::{Slot, Slots, Value};
+use crate::request::Context;
 
-/// Text with placeholders, as the configuration's language defines them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Template(caddy_config::Template);
+/// Text with placeholders, as the configuration's language defines them. Names of variables are places already, and
+/// what is the same for every request is text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Template(Box<[Piece]>);
+
+#[derive(Clone, Debug)]
+enum Piece {
+    Text(Box<str>),
+    Placeholder {
+        placeholder: Placeholder,
+        /// What stands for it if the request has no value for it.
+        unset: Box<str>,
+    },
+    Variable {
+        slot: Slot,
+        unset: Box<str>,
+    },
+}
+
+/// What becomes of a placeholder that nothing has a value for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unknown {
+    /// It stays as it was written: in fields, bodies and messages.
+    Kept,
+    /// Nothing takes its place.
+    Empty,
+}
+
+/// How many maps one text may ask. One that leads to itself would have no end.
+const MAX_MAPS: u32 = 64;
 
 // === impl Template ===
 
 impl Template {
+    /// Gives each variable its place.
+    pub(crate) fn new(parsed: &caddy_config::Template, unknown: Unknown, slots: &mut Slots) -> Self {
+        let mut pieces: Vec<Piece> = Vec::new();
+        for part in parsed.parts() {
+            let next = match part {
+                Part::Text(text) => Piece::Text(text.as_str().into()),
+                Part::Placeholder(placeholder) => piece(placeholder, unknown, slots),
+            };
+            match (pieces.last_mut(), next) {
+                (Some(Piece::Text(last)), Piece::Text(text)) => *last = format!("{last}{text}").into(),
+                (_, next) => pieces.push(next),
+            }
+        }
+        pieces.retain(|piece| !matches!(piece, Piece::Text(text) if text.is_empty()));
+        Self(pieces.into())
+    }
+
+    /// Text without placeholders.
+    #[cfg(test)]
+    pub(crate) fn text(text: &str) -> Self {
+        let pieces = (!text.is_empty()).then(|| Piece::Text(text.into()));
+        Self(pieces.into_iter().collect())
+    }
+
     /// The text for one request.
     pub(crate) fn render(&self, cx: &Context) -> String {
         let mut out = String::new();
-        for part in self.0.parts() {
-            match part {
-                Part::Text(text) => out.push_str(text),
-                Part::Placeholder(placeholder) => render(placeholder, cx, &mut out),
-            }
+        let mut maps = MAX_MAPS;
+        self.render_to(&mut out, cx, &mut maps);
+        out
+    }
+
+    /// The text for one request; `escape` writes what stands for placeholders.
+    pub(crate) fn render_with(&self, cx: &Context, escape: &mut Escape<'_>) -> String {
+        let mut out = String::new();
+        let mut maps = MAX_MAPS;
+        for piece in &self.0 {
+            let placeholder = match piece {
+                Piece::Text(text) => {
+                    out.push_str(text);
+                    continue;
+                }
+                Piece::Placeholder { placeholder, .. } => Some(placeholder),
+                Piece::Variable { .. } => None,
+            };
+            let mut text = String::new();
+            piece.render_to(&mut text, cx, &mut maps);
+            escape(placeholder, &text, &mut out);
         }
         out
     }
 
+    /// The value of a single placeholder, with its kind; text otherwise.
+    pub(crate) fn value(&self, cx: &Context) -> Value {
+        match &*self.0 {
+            [Piece::Variable { slot, .. }] => match cx.vars.get(*slot) {
+                Value::Mapped(..) => Value::text(&self.render(cx)),
+                Value::Unset => Value::Null,
+                value => value.clone(),
+            },
+            [Piece::Placeholder { placeholder, .. }] => render::value(placeholder, cx),
+            _ => Value::text(&self.render(cx)),
+        }
+    }
+
+    fn render_to(&self, out: &mut String, cx: &Context, maps: &mut u32) {
+        for piece in &self.0 {
+            piece.render_to(out, cx, maps);
+        }
+    }
+
+    /// Whether it asks for the upstream that was chosen. A variable may be made of anything.
+    pub(crate) fn asks_for_upstream(&self) -> bool {
+        self.0.iter().any(|piece| match piece {
+            Piece::Text(_) => false,
+            Piece::Placeholder { placeholder, .. } => {
+                matches!(placeholder, Placeholder::Upstream(_) | Placeholder::Proxy(_))
+            }
+            Piece::Variable { .. } => true,
+        })
+    }
+
     /// The text if it is the same for every request.
     pub(crate) fn as_static(&self) -> Option<&str> {
-        match self.0.parts() {
+        match &*self.0 {
             [] => Some(""),
-            [Part::Text(text)] => Some(text),
+            [Piece::Text(text)] => Some(text),
             _ => None,
         }
     }
 }
 
-impl FromStr for Template {
-    type Err = TemplateError;
+/// Writes what stands for a placeholder, or for a variable.
+pub(crate) type Escape<'e> = dyn FnMut(Option<&Placeholder>, &str, &mut String) + 'e;
+
+fn piece(placeholder: &Placeholder, unknown: Unknown, slots: &mut Slots) -> Piece {
+    let name = placeholder.to_string();
+    let kept = || match unknown {
+        Unknown::Kept => format!("{{{name}}}").into(),
+        Unknown::Empty => Box::default(),
+    };
+    match placeholder {
+        Placeholder::Env(name) => Piece::Text(slots.environment(name).unwrap_or_default().into()),
+        Placeholder::System(part) => Piece::Text(render::system(*part).into()),
+        Placeholder::Var(_) => Piece::Variable {
+            slot: slots.of(&name),
+            unset: Box::default(),
+        },
+        Placeholder::Variable(_) | Placeholder::Regexp(_) | Placeholder::AuthUserId => Piece::Variable {
+            slot: slots.of(&name),
+            unset: kept(),
+        },
+        _ => {
+            slots.note(placeholder);
+            Piece::Placeholder {
+                placeholder: placeholder.clone(),
+                unset: kept(),
+            }
+        }
+    }
+}
+
+// === impl Piece ===
+
+impl Piece {
+    fn render_to(&self, out: &mut String, cx: &Context, maps: &mut u32) {
+        match self {
+            Self::Text(text) => out.push_str(text),
+            Self::Placeholder { placeholder, unset } => {
+                if !render::placeholder(placeholder, cx, out) {
+                    out.push_str(unset);
+                }
+            }
+            Self::Variable { slot, unset } => match cx.vars.get(*slot) {
+                Value::Unset => out.push_str(unset),
+                Value::Mapped(map, number) => mapped(map, *number, out, cx, maps),
+                value => {
+                    let written = write!(out, "{value}");
+                    debug_assert!(written.is_ok(), "a String takes all text");
+                }
+            },
+        }
+    }
+}
+
+fn mapped(map: &Arc<Map>, number: usize, out: &mut String, cx: &Context, maps: &mut u32) {
+    let Some(left) = maps.checked_sub(1) else {
+        return;
+    };
+    *maps = left;
+    let mut input = String::new();
+    map.source.render_to(&mut input, cx, maps);
+    match map.give(number, &input) {
+        Given::Template(template) => template.render_to(out, cx, maps),
+        Given::Text(text) => out.push_str(&text),
+        Given::Nothing => {}
+    }
+}
+
+/// For tests: variables have places of their own.
+#[cfg(test)]
+impl std::str::FromStr for Template {
+    type Err = caddy_config::TemplateError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse().map(Self)
+        Ok(Self::new(&text.parse()?, Unknown::Kept, &mut Slots::default()))
     }
-}
-
-fn render(placeholder: &Placeholder, cx: &Context, out: &mut String) {
-    match placeholder {
-        Placeholder::Method => out.push_str(cx.parts.method.as_str()),
-        Placeholder::Scheme => out.push_str(if cx.tls { "https" } else { "http" }),
-        Placeholder::Proto => out.push_str(proto(cx.parts.version)),
-        Placeholder::Host => out.push_str(split_port(cx.host_port()).0),
-        Placeholder::Port => out.push_str(split_port(cx.host_port()).1),
-        Placeholder::HostPort => out.push_str(cx.host_port()),
-        Placeholder::Uri => out.push_str(cx.parts.uri.path_and_query().map_or("/", |uri| uri.as_str())),
-        Placeholder::Path => out.push_str(&percent_decode(cx.path())),
-        Placeholder::Query => out.push_str(cx.query().unwrap_or_default()),
-        Placeholder::PrefixedQuery => {
-            if let Some(query) = cx.query() {
-                out.push('?');
-                out.push_str(query);
-            }
-        }
-        Placeholder::RequestHeader(name) => push_joined(out, cx, name),
-        Placeholder::Cookie(name) => out.push_str(cookie(cx, name).unwrap_or_default()),
-        Placeholder::Remote => push_display(out, PeerName(cx.peer)),
-        Placeholder::RemoteHost => match cx.peer {
-            Some(peer) => push_display(out, peer.ip()),
-            None => out.push('@'),
-        },
-        Placeholder::RemotePort => {
-            if let Some(peer) = cx.peer {
-                push_display(out, peer.port());
-            }
-        }
-        Placeholder::ClientIp => {
-            if let Some(ip) = cx.client_ip {
-                push_display(out, ip);
-            }
-        }
-        // Unknown, as one that no request has: it stays as it is written.
-        other => {
-            let written = write!(out, "{{{other}}}");
-            debug_assert!(written.is_ok(), "a String takes all text");
-        }
-    }
-}
-
-// === helpers ===
-
-/// The name of an HTTP version as Caddy writes it.
-pub(crate) fn proto(version: Version) -> &'static str {
-    match version {
-        Version::HTTP_10 => "HTTP/1.0",
-        Version::HTTP_2 => "HTTP/2.0",
-        Version::HTTP_3 => "HTTP/3.0",
-        _ => "HTTP/1.1",
-    }
-}
-
-fn split_port(host: &str) -> (&str, &str) {
-    let (name, port) = match host.rsplit_once(':') {
-        Some((name, port)) if !port.ends_with(']') && (name.ends_with(']') || !name.contains(':')) => {
-            (name, port)
-        }
-        _ => (host, ""),
-    };
-    (name.trim_start_matches('[').trim_end_matches(']'), port)
-}
-
-fn push_joined(out: &mut String, cx: &Context, name: &str) {
-    for (index, value) in cx.parts.headers.get_all(name).iter().enumerate() {
-        if index > 0 {
-            out.push(',');
-        }
-        out.push_str(&String::from_utf8_lossy(value.as_bytes()));
-    }
-}
-
-fn cookie<'c>(cx: &'c Context, name: &str) -> Option<&'c str> {
-    let lines = cx
-        .parts
-        .headers
-        .get_all(header::COOKIE)
-        .iter()
-        .filter_map(|line| line.to_str().ok());
-    let mut pairs = lines
-        .flat_map(|line| line.split(';'))
-        .filter_map(|pair| pair.trim().split_once('='));
-    pairs
-        .find(|(found, _)| *found == name)
-        .map(|(_, value)| value.trim_matches('"'))
-}
-
-fn push_display(out: &mut String, value: impl std::fmt::Display) {
-    let written = write!(out, "{value}");
-    debug_assert!(written.is_ok(), "a String takes all text");
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::routing::tests::context;
-
-    fn rendered(template: &str) -> String {
-        let mut cx = context("GET", "http://A.test:8080/p%20q/%zz?x=1&y");
-        cx.parts
-            .headers
-            .append("cookie", "a=1; up=\"tok\"".parse().unwrap());
-        cx.parts.headers.append("x-many", "1".parse().unwrap());
-        cx.parts.headers.append("x-many", "2".parse().unwrap());
-        template.parse::<Template>().unwrap().render(&cx)
-    }
-
-    #[test]
-    fn placeholders_give_the_request() {
-        let cases = [
-            (
-                "https://{http.request.host}{http.request.uri}",
-                "https://A.test/p%20q/%zz?x=1&y",
-            ),
-            ("{http.request.hostport} {http.request.port}", "A.test:8080 8080"),
-            ("{http.request.uri.path}", "/p q/%zz"),
-            (
-                "{http.request.uri.query}{http.request.uri.prefixed_query}",
-                "x=1&y?x=1&y",
-            ),
-            (
-                "{http.request.method} {http.request.scheme} {http.request.proto}",
-                "GET http HTTP/1.1",
-            ),
-            ("{http.request.header.X-Many} {http.request.cookie.up}", "1,2 tok"),
-            (
-                "{http.request.remote} {http.request.remote.host} {http.vars.client_ip}",
-                "192.0.2.1:4711 192.0.2.1 192.0.2.9",
-            ),
-        ];
-        for (template, expected) in cases {
-            assert_eq!(rendered(template), expected, "{template}");
-        }
-    }
-
-    #[test]
-    fn the_port_is_split_from_names_and_ipv6_addresses() {
-        for (host, expected) in [
-            ("a:1", ("a", "1")),
-            ("a", ("a", "")),
-            ("[::1]:80", ("::1", "80")),
-            ("[::1]", ("::1", "")),
-        ] {
-            assert_eq!(split_port(host), expected);
-        }
-    }
-}
+mod tests;

@@ -5,34 +5,66 @@ use std::slice;
 use doors_routing::{Decision, GoneReason};
 
 use super::doors::Doors;
-use super::header_ops::{HeaderOps, ResponseOps};
+use super::header_ops::{OfAnswer, OfRequest, ResponseOps};
 use super::host_index::Candidate;
-use super::respond::StaticResponse;
-use super::routes::{Handler, Route, Routes};
+use super::respond::{Raise, StaticResponse, Status};
+use super::routes::{Authenticate, Destinations, Handler, Headers, Metrics, Route, Routes, Subroute};
+use super::slots::Value;
+use super::template::Template;
+use crate::encode::{self, Encode};
+use crate::error::{Failure, Reason};
 use crate::request::Context;
 
-/// Where a request stands in the routes. [`Walk::next`] goes on to the next handler that may answer.
+/// How deep routes may lead into each other.
+const MAX_DEPTH: usize = 100;
+
+/// Where a request stands in the routes. [`Walk::next`] goes on to the next handler that needs more than the request's
+/// head.
 #[derive(Debug)]
 pub(crate) struct Walk<'v> {
     frames: Vec<Frame<'v>>,
-    deferred: Vec<&'v ResponseOps>,
+    /// What is done with the answer, in the order in which it was met.
+    deferred: Vec<Deferred<'v>>,
+    /// Subroutes with routes for errors that the request came through.
+    catches: Vec<Catch<'v>>,
+    named: &'v [Route],
     doors: Option<(&'v Doors, Decision)>,
 }
 
 /// What is to do for a request.
 #[derive(Debug)]
 pub(crate) enum Step<'v> {
-    /// Answer with this.
+    /// Answer with this, or with nothing.
     Static(&'v StaticResponse),
     /// Forward by the proxy of this number.
     Proxy(usize),
     /// The token in the path names no pod.
     Gone(&'v Doors, GoneReason),
+    /// Look who it is, and go on if that is known.
+    Authenticate(&'v Authenticate),
+    /// Answer with what was caught.
+    CopyResponse(Option<&'v Status>),
+    /// Answer with the numbers of the process.
+    Metrics(Metrics),
+    /// The body may be as long as this; go on.
+    LimitBody(u64),
+    /// This is the body; go on.
+    SetBody(&'v Template),
+    /// End with an error.
+    Raise(&'v Raise),
+    Failed(Box<Failure>),
     /// No handler answers.
     End,
 }
 
-#[derive(Debug)]
+/// What waits for the answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Deferred<'v> {
+    Headers(&'v ResponseOps),
+    Encode(&'v Encode, encode::Asked),
+}
+
+#[derive(Clone, Debug)]
 struct Frame<'v> {
     routes: Pending<'v>,
     handlers: slice::Iter<'v, Handler>,
@@ -40,61 +72,145 @@ struct Frame<'v> {
     groups: Vec<usize>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Pending<'v> {
     Indexed {
         routes: &'v [Route],
         candidates: slice::Iter<'v, Candidate>,
+        /// The number behind that of the last route that was tried.
+        next: usize,
     },
     All(slice::Iter<'v, Route>),
+}
+
+/// Routes for the errors of a subroute, and what follows them.
+#[derive(Debug)]
+struct Catch<'v> {
+    errors: &'v [Route],
+    frames: Vec<Frame<'v>>,
+    deferred: usize,
 }
 
 // === impl Walk ===
 
 impl<'v> Walk<'v> {
-    /// Begins at the first route for the request's host.
-    pub(crate) fn new(routes: &'v Routes, cx: &Context) -> Self {
-        let candidates = routes.index.candidates(&cx.host_name()).iter();
-        let first = Frame::new(Pending::Indexed {
-            routes: &routes.list,
-            candidates,
-        });
+    /// Begins at the first route for the request's host. `named` are the routes that an `invoke` runs.
+    pub(crate) fn new(routes: &'v Routes, named: &'v [Route], cx: &Context) -> Self {
         // Room for a few nested subroutes.
         let mut frames = Vec::with_capacity(4);
-        frames.push(first);
+        frames.push(Frame::indexed(routes, cx));
         Self {
             frames,
             deferred: Vec::new(),
+            catches: Vec::new(),
+            named,
             doors: None,
         }
     }
 
-    /// Goes on to the next handler that may answer, applying the filters on the way.
+    /// Goes on to the next handler that needs more than the head; the others are run on the way.
     pub(crate) fn next(&mut self, cx: &mut Context) -> Step<'v> {
         while let Some(frame) = self.frames.last_mut() {
             let Some(handler) = frame.handlers.next() else {
                 if frame.terminal {
                     self.frames.clear();
-                } else if !frame.enter_next_route(cx) {
-                    self.frames.pop();
+                    continue;
+                }
+                match frame.enter_next_route(cx) {
+                    Ok(true) => {}
+                    Ok(false) => {
+                        self.frames.pop();
+                    }
+                    Err(failure) => return Step::Failed(failure),
                 }
                 continue;
             };
-            match handler {
-                Handler::Subroute(routes) => self.frames.push(Frame::new(Pending::All(routes.iter()))),
-                Handler::Headers(headers) => {
-                    apply_request_ops(&headers.request, cx);
-                    self.apply_response_ops(headers.response.as_ref(), cx);
-                }
-                Handler::Doors(doors) => match doors.decide(cx) {
-                    Decision::Gone(reason) => return Step::Gone(doors, reason),
-                    decision => self.doors = Some((doors, decision)),
-                },
-                Handler::Static(response) => return Step::Static(response),
-                Handler::Proxy(number) => return Step::Proxy(*number),
+            if let Some(step) = self.run(handler, cx) {
+                return step;
             }
         }
         Step::End
+    }
+
+    /// Runs a handler, or says what it needs.
+    fn run(&mut self, handler: &'v Handler, cx: &mut Context) -> Option<Step<'v>> {
+        match handler {
+            Handler::Subroute(subroute) => return self.enter_subroute(subroute),
+            Handler::Invoke(number) => {
+                let route = self.named.get(*number).map_or(&[][..], slice::from_ref);
+                return self.enter(route);
+            }
+            Handler::Headers(headers) => self.headers(headers, cx),
+            Handler::Rewrite(rewrite) => {
+                let new = rewrite.of(cx);
+                cx.rewrite(new.method, new.target);
+            }
+            Handler::Vars(vars) => vars.iter().for_each(|one| one.run(cx)),
+            Handler::Map(destinations) => map(destinations, cx),
+            Handler::CopyFields(fields) => fields.run(cx),
+            Handler::Encode(encode) => {
+                let asked = encode.ask(&mut cx.parts);
+                self.deferred.push(Deferred::Encode(encode, asked));
+            }
+            Handler::Doors(doors) => match doors.decide(cx) {
+                Decision::Gone(reason) => return Some(Step::Gone(doors, reason)),
+                decision => self.doors = Some((doors, decision)),
+            },
+            Handler::Static(response) => return Some(Step::Static(response)),
+            Handler::Proxy(number) => return Some(Step::Proxy(*number)),
+            Handler::Authenticate(users) => return Some(Step::Authenticate(users)),
+            Handler::CopyResponse(status) => return Some(Step::CopyResponse(status.as_ref())),
+            Handler::LimitBody(most) => return Some(Step::LimitBody(*most)),
+            Handler::SetBody(body) => return Some(Step::SetBody(body)),
+            Handler::Metrics(metrics) => return Some(Step::Metrics(*metrics)),
+            Handler::Raise(raise) => return Some(Step::Raise(raise)),
+        }
+        None
+    }
+
+    fn enter_subroute(&mut self, subroute: &'v Subroute) -> Option<Step<'v>> {
+        if let Some(errors) = &subroute.errors {
+            self.catches.push(Catch {
+                errors,
+                frames: self.frames.clone(),
+                deferred: self.deferred.len(),
+            });
+        }
+        self.enter(&subroute.routes)
+    }
+
+    /// Goes through `routes` before what follows here.
+    pub(crate) fn enter(&mut self, routes: &'v [Route]) -> Option<Step<'v>> {
+        if self.frames.len() > MAX_DEPTH {
+            return Some(Step::Failed(Box::new(Reason::TooDeep.into())));
+        }
+        self.frames.push(Frame::new(Pending::All(routes.iter())));
+        None
+    }
+
+    /// After an error: goes to the routes for errors of the subroute that is nearest, if there is one. What followed
+    /// the subroute then follows them, and what was to be done with the answer inside of it is not.
+    pub(crate) fn catch(&mut self) -> bool {
+        let Some(catch) = self.catches.pop() else {
+            return false;
+        };
+        self.frames = catch.frames;
+        self.frames.push(Frame::new(Pending::All(catch.errors.iter())));
+        self.deferred.truncate(catch.deferred);
+        true
+    }
+
+    /// After an error: goes to the routes for errors of the server.
+    pub(crate) fn restart(&mut self, errors: &'v Routes, cx: &Context) {
+        self.abandon();
+        self.frames.push(Frame::indexed(errors, cx));
+    }
+
+    /// Nothing more is done, with the answer neither.
+    pub(crate) fn abandon(&mut self) {
+        self.frames.clear();
+        self.deferred.clear();
+        self.catches.clear();
     }
 
     /// What the last `doors_handler` on the way decided.
@@ -102,36 +218,42 @@ impl<'v> Walk<'v> {
         self.doors
     }
 
-    /// Whether any filter waits for the answer.
-    pub(crate) fn has_deferred(&self) -> bool {
-        !self.deferred.is_empty()
+    /// Whether the request may still be asked for once it is sent: by what waits for the answer, or by routes for
+    /// errors.
+    pub(crate) fn needs_request(&self) -> bool {
+        !self.deferred.is_empty() || !self.catches.is_empty()
     }
 
-    /// The filters of the response phase, in the order in which they apply: last to first.
-    pub(crate) fn deferred(&self) -> impl Iterator<Item = &'v ResponseOps> + '_ {
-        self.deferred.iter().rev().copied()
+    /// The next that waits for the answer: last to first.
+    pub(crate) fn next_deferred(&mut self) -> Option<Deferred<'v>> {
+        self.deferred.pop()
     }
 
-    fn apply_response_ops(&mut self, ops: Option<&'v ResponseOps>, cx: &mut Context) {
-        let Some(ops) = ops else { return };
-        if ops.deferred {
-            self.deferred.push(ops);
+    fn headers(&mut self, headers: &'v Headers, cx: &mut Context) {
+        if !headers.request.is_empty() {
+            headers.request.apply(&mut OfRequest(cx));
+            if headers.touches_host {
+                cx.follow_host();
+                self.frames.iter_mut().for_each(Frame::forget_index);
+            }
+        }
+        let Some(response) = &headers.response else { return };
+        if response.deferred {
+            self.deferred.push(Deferred::Headers(response));
         } else {
-            let mut early = std::mem::take(&mut cx.early);
-            // No answer exists yet, so a condition on its status cannot hold.
-            ops.apply(0, &mut early, cx);
-            cx.early = early;
+            response.ops.apply(&mut OfAnswer(cx));
         }
     }
 }
 
-fn apply_request_ops(ops: &HeaderOps, cx: &mut Context) {
-    if ops.is_empty() {
-        return;
+fn map(destinations: &Destinations, cx: &mut Context) {
+    for (number, slot) in destinations.slots.iter().enumerate() {
+        // Of several maps with one destination the first gives its value.
+        if !cx.vars.get(*slot).is_set() {
+            cx.vars
+                .set(*slot, Value::Mapped(destinations.map.clone(), number));
+        }
     }
-    let mut headers = std::mem::take(&mut cx.parts.headers);
-    ops.apply(&mut headers, cx);
-    cx.parts.headers = headers;
 }
 
 // === impl Frame ===
@@ -146,153 +268,68 @@ impl<'v> Frame<'v> {
         }
     }
 
-    fn enter_next_route(&mut self, cx: &Context) -> bool {
-        while let Some((route, matches)) = self.routes.next(cx, &self.groups) {
+    fn indexed(routes: &'v Routes, cx: &Context) -> Self {
+        Self::new(Pending::Indexed {
+            routes: &routes.list,
+            candidates: routes.index.candidates(&cx.host_name()).iter(),
+            next: 0,
+        })
+    }
+
+    fn enter_next_route(&mut self, cx: &mut Context) -> Result<bool, Box<Failure>> {
+        while let Some((route, matches)) = self.routes.next(cx, &self.groups)? {
             if !matches {
                 continue;
             }
             self.groups.extend(route.group);
             self.handlers = route.handlers.iter();
             self.terminal = route.terminal;
-            return true;
+            return Ok(true);
         }
-        false
+        Ok(false)
+    }
+
+    /// The request has another host now: every route is tried.
+    fn forget_index(&mut self) {
+        if let Pending::Indexed { routes, next, .. } = &self.routes {
+            self.routes = Pending::All(routes.get(*next..).unwrap_or_default().iter());
+        }
     }
 }
 
 // === impl Pending ===
 
+/// A route, and whether it runs.
+type Tried<'v> = Option<(&'v Route, bool)>;
+
 impl<'v> Pending<'v> {
     /// The next route and whether it runs; a route of a group that has run is not even matched.
-    fn next(&mut self, cx: &Context, groups: &[usize]) -> Option<(&'v Route, bool)> {
+    fn next(&mut self, cx: &mut Context, groups: &[usize]) -> Result<Tried<'v>, Box<Failure>> {
         let done = |route: &Route| route.group.is_some_and(|group| groups.contains(&group));
-        match self {
+        Ok(match self {
             Self::All(routes) => {
-                let route = routes.next()?;
-                Some((route, !done(route) && route.matches(cx)))
+                let Some(route) = routes.next() else {
+                    return Ok(None);
+                };
+                Some((route, !done(route) && route.matches(cx)?))
             }
-            Self::Indexed { routes, candidates } => {
-                let candidate = candidates.next()?;
-                let route = routes.get(candidate.route)?;
-                Some((route, !done(route) && candidate.matches(route, cx)))
+            Self::Indexed {
+                routes,
+                candidates,
+                next,
+            } => {
+                let Some(candidate) = candidates.next() else {
+                    return Ok(None);
+                };
+                *next = candidate.route.saturating_add(1);
+                let Some(route) = routes.get(candidate.route) else {
+                    return Ok(None);
+                };
+                Some((route, !done(route) && candidate.matches(route, cx)?))
             }
-        }
+        })
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use http::StatusCode;
-
-    use super::*;
-    use crate::routing::glob::PathPattern;
-    use crate::routing::matcher::MatcherSet;
-    use crate::routing::respond::Text;
-    use crate::routing::routes::Headers;
-    use crate::routing::template::Template;
-    use crate::routing::tests::context;
-
-    fn answer(status: u16) -> Handler {
-        let (status, body) = (
-            StatusCode::from_u16(status).unwrap(),
-            Text::new(Template::default()),
-        );
-        Handler::Static(Box::new(StaticResponse {
-            status,
-            headers: vec![],
-            body,
-            close: false,
-            abort: false,
-        }))
-    }
-
-    fn set(name: &'static str, deferred: bool) -> Handler {
-        let value = (http::HeaderName::from_static(name), "1".parse().unwrap());
-        let ops = HeaderOps {
-            set: vec![value],
-            ..HeaderOps::default()
-        };
-        let response = Some(ResponseOps {
-            ops,
-            deferred,
-            ..ResponseOps::default()
-        });
-        Handler::Headers(Box::new(Headers {
-            request: HeaderOps::default(),
-            response,
-        }))
-    }
-
-    fn on(path: &str, handlers: Vec<Handler>) -> Route {
-        let matchers = MatcherSet {
-            path: Some(vec![PathPattern::new(path)]),
-            ..MatcherSet::default()
-        };
-        Route {
-            matchers: vec![matchers],
-            handlers,
-            ..Route::default()
-        }
-    }
-
-    fn status(routes: Vec<Route>, path: &str) -> u16 {
-        let routes = Routes::new(routes);
-        let mut cx = context("GET", &format!("http://a.test{path}"));
-        match Walk::new(&routes, &cx).next(&mut cx) {
-            Step::Static(response) => response.status.as_u16(),
-            _ => 0,
-        }
-    }
-
-    #[test]
-    fn the_first_handler_that_answers_ends_the_walk() {
-        let filter = || on("/a*", vec![set("x", false)]);
-        let routes = || vec![filter(), on("/a", vec![answer(201)]), on("*", vec![answer(202)])];
-        assert_eq!(status(routes(), "/a"), 201);
-        assert_eq!(status(routes(), "/ab"), 202);
-    }
-
-    #[test]
-    fn after_a_terminal_route_nothing_runs() {
-        let terminal = Route {
-            terminal: true,
-            ..on("/a", vec![set("x", false)])
-        };
-        assert_eq!(status(vec![terminal, on("*", vec![answer(201)])], "/a"), 0);
-    }
-
-    #[test]
-    fn of_a_group_only_the_first_match_runs() {
-        let first = Route {
-            group: Some(1),
-            ..on("/a", vec![set("x", false)])
-        };
-        let second = Route {
-            group: Some(1),
-            ..on("*", vec![answer(201)])
-        };
-        assert_eq!(status(vec![first, second, on("*", vec![answer(202)])], "/a"), 202);
-    }
-
-    #[test]
-    fn a_subroute_that_does_not_answer_is_left_again() {
-        let inner = || Handler::Subroute(vec![on("/b", vec![answer(201)])]);
-        let routes = || vec![on("*", vec![inner(), answer(202)])];
-        assert_eq!(status(routes(), "/b"), 201);
-        assert_eq!(status(routes(), "/c"), 202);
-    }
-
-    #[test]
-    fn filters_run_on_the_way_in_or_wait_for_the_answer() {
-        let routes = Routes::new(vec![on(
-            "*",
-            vec![set("now", false), set("later", true), answer(200)],
-        )]);
-        let mut cx = context("GET", "http://a.test/");
-        let mut walk = Walk::new(&routes, &cx);
-        walk.next(&mut cx);
-
-        assert!(cx.early.contains_key("now") && !cx.early.contains_key("later"));
-        assert_eq!(walk.deferred().count(), 1);
-    }
-}
+mod tests;

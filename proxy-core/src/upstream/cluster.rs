@@ -95,6 +95,10 @@ impl Upstream {
         &self.name
     }
 
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
     /// The addresses now. Only a request that comes before the first look-up ended waits, for at most
     /// `patience`. `turn` chooses the first one.
     pub(crate) async fn addresses(&self, patience: Duration, turn: usize) -> Result<Addresses, Failure> {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use http::Uri;
 use http::header::{self, HeaderName};
 
-use crate::http::target::resolve_dot_segments;
+use crate::percent::resolve_dots;
 
 /// What stands in place of a credential.
 pub(super) const REDACTED: &str = "REDACTED";
@@ -26,7 +26,7 @@ pub(super) fn target(uri: &Uri) -> Cow<'_, str> {
     let Some(target) = uri.path_and_query() else {
         return Cow::Borrowed("");
     };
-    match (resolve_dot_segments(target.path()), target.query()) {
+    match (resolve_dots(target.path()), target.query()) {
         (Cow::Borrowed(_), _) => Cow::Borrowed(target.as_str()),
         (Cow::Owned(path), None) => Cow::Owned(path),
         (Cow::Owned(path), Some(query)) => Cow::Owned(format!("{path}?{query}")),

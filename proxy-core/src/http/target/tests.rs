@@ -186,41 +186,8 @@ fn names_that_alias_forwarding_fields_are_dropped() {
 }
 
 #[test]
-fn dot_segments_are_resolved_and_nothing_else_changes() {
-    let cases = [
-        ("/a/b", "/a/b"),
-        ("/a/../b", "/b"),
-        ("/./a", "/a"),
-        ("/a/.", "/a/"),
-        ("/a/..", "/"),
-        ("/../../a", "/a"),
-        ("/x/%2e%2E/~/t", "/~/t"),
-        ("/.%2e/a", "/a"),
-        ("//a//../b", "//a/b"),
-        ("/~//x", "/~//x"),
-        ("/a%2F../b", "/a%2F../b"),
-        ("/a/...", "/a/..."),
-        ("/%zz/%7E", "/%zz/%7E"),
-        ("/.well-known/x", "/.well-known/x"),
-    ];
-    for (path, expected) in cases {
-        assert_eq!(resolve_dot_segments(path), expected, "{path}");
-    }
-}
-
-#[test]
 fn a_query_is_kept_byte_for_byte() {
     let mut parts = parts("GET", "/a/../b?x=%2e./../&&=", &[("host", "a")]);
     check(&mut parts).unwrap();
     assert_eq!(parts.uri.to_string(), "/b?x=%2e./../&&=");
-}
-
-proptest::proptest! {
-    #[test]
-    fn a_resolved_path_has_no_dot_segment_and_resolves_to_itself(path in "(/([a~.]|%2e|%2E|%2F|%zz){0,4}){1,6}") {
-        let resolved = resolve_dot_segments(&path).into_owned();
-        proptest::prop_assert!(resolved.starts_with('/'));
-        proptest::prop_assert!(resolved.split('/').all(|segment| dots(segment).is_none()));
-        proptest::prop_assert_eq!(resolve_dot_segments(&resolved), resolved.as_str());
-    }
 }

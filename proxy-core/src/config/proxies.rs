@@ -1,0 +1,71 @@
+//! What a `reverse_proxy` does with heads.
+
+use caddy_config as model;
+
+use super::compile::Compiler;
+use super::handlers;
+use super::routes::{self, DoorsInScope};
+use crate::forward::proxy::{Answers, Proxy, Then, Up};
+use crate::ip_set::IpSet;
+
+/// `None` if nothing is to be done.
+pub(super) fn compile(
+    compiler: &mut Compiler<'_>,
+    proxy: &model::ReverseProxy,
+    scope: &mut DoorsInScope,
+) -> Option<Box<Proxy>> {
+    let is_plain = proxy.rewrite.is_none()
+        && proxy.headers.is_none()
+        && proxy.handle_response.is_empty()
+        && proxy.trusted_proxies.is_empty();
+    if is_plain {
+        return None;
+    }
+    let headers = proxy.headers.as_ref();
+    let trusted: Vec<_> = proxy.trusted_proxies.iter().map(model::IpRange::net).collect();
+    Some(Box::new(Proxy {
+        rewrite: proxy
+            .rewrite
+            .as_ref()
+            .map(|rewrite| handlers::rewrite(compiler, rewrite)),
+        up: headers
+            .and_then(|headers| headers.request.as_ref())
+            .map(|ops| up(compiler, ops)),
+        down: headers
+            .and_then(|headers| headers.response.as_ref())
+            .map(|ops| handlers::response_ops(compiler, ops)),
+        answers: proxy
+            .handle_response
+            .iter()
+            .map(|answers| self::answers(compiler, answers, scope))
+            .collect(),
+        trusted: (!trusted.is_empty()).then(|| IpSet::new(&trusted)),
+    }))
+}
+
+fn up(compiler: &mut Compiler<'_>, ops: &model::HeaderOps) -> Up {
+    let ops = handlers::ops(compiler, ops);
+    Up {
+        needs_request: !ops.is_fixed(),
+        per_upstream: ops.asks_for_upstream(),
+        ops,
+    }
+}
+
+fn answers(
+    compiler: &mut Compiler<'_>,
+    answers: &model::ResponseHandler,
+    scope: &mut DoorsInScope,
+) -> Answers {
+    Answers {
+        only: answers
+            .matcher
+            .as_ref()
+            .map(|matcher| handlers::response_matcher(compiler, matcher))
+            .unwrap_or_default(),
+        then: match &answers.status_code {
+            Some(code) => Then::Status(handlers::status_or_template(compiler, code)),
+            None => Then::Routes(routes::list(compiler, &answers.routes, scope)),
+        },
+    }
+}

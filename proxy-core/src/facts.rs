@@ -1,0 +1,101 @@
+//! Facts about a request that few configurations ask for. What nobody asks for is not collected.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// What is noted beside a request.
+#[derive(Clone, Debug)]
+pub(crate) struct Facts {
+    /// When its head was there.
+    pub(crate) began: Instant,
+    /// Where its connection came in.
+    pub(crate) local: Option<SocketAddr>,
+    /// The TLS of its connection.
+    pub(crate) tls: Option<Arc<TlsFacts>>,
+    /// Where it was sent last.
+    pub(crate) upstream: Option<Chosen>,
+    /// How often it was sent elsewhere after a first attempt.
+    pub(crate) retries: u32,
+    /// When it was sent there.
+    pub(crate) sent: Option<Instant>,
+    /// How long all attempts took.
+    pub(crate) proxied: Option<Duration>,
+}
+
+/// The upstream that was chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Chosen {
+    /// A name or address, without brackets.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// From sending the request to the head of the answer.
+    pub(crate) latency: Option<Duration>,
+}
+
+/// What a handshake of TLS agreed on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TlsFacts {
+    /// As Caddy names it, such as `tls1.3`.
+    pub(crate) version: &'static str,
+    /// As the standards name it.
+    pub(crate) cipher_suite: &'static str,
+    pub(crate) resumed: bool,
+    /// What was agreed on by ALPN.
+    pub(crate) proto: String,
+    /// What the client asked for.
+    pub(crate) server_name: String,
+    /// The client's own certificate, in DER.
+    pub(crate) certificate: Option<Vec<u8>>,
+}
+
+/// The name of the machine, as far as it can be known.
+pub(crate) fn host_name() -> String {
+    let read = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    let name = read.or_else(|_| std::fs::read_to_string("/etc/hostname"));
+    name.map(|name| name.trim().to_owned()).unwrap_or_default()
+}
+
+// === impl Facts ===
+
+impl Facts {
+    /// A request whose head came now.
+    pub(crate) fn now() -> Self {
+        Self {
+            began: Instant::now(),
+            local: None,
+            tls: None,
+            upstream: None,
+            retries: 0,
+            sent: None,
+            proxied: None,
+        }
+    }
+
+    /// The last upstream answered, or failed.
+    pub(crate) fn answered(&mut self) {
+        let Some(took) = self.sent.take().map(|sent| sent.elapsed()) else {
+            return;
+        };
+        self.proxied = Some(self.proxied.unwrap_or_default().saturating_add(took));
+        if let Some(upstream) = &mut self.upstream {
+            upstream.latency = Some(took);
+        }
+    }
+}
+
+// === impl Chosen ===
+
+impl Chosen {
+    /// Host and port as they are dialled.
+    pub(crate) fn address(&self) -> String {
+        let Self { host, port, .. } = self;
+        if host.contains(':') {
+            format!("[{host}]:{port}")
+        } else {
+            format!("{host}:{port}")
+        }
+    }
+}

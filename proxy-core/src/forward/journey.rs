@@ -1,0 +1,385 @@
+//! One request from its head to its answer, step by step: what the routes ask for, until something answers.
+
+mod failing;
+mod proxying;
+
+use std::pin::Pin;
+
+use http::{Request, Response, StatusCode, header};
+use http_body::Body as _;
+
+pub(super) use self::failing::refuse;
+use self::proxying::Sent;
+use super::access_log::{Access, Seen};
+use super::interim;
+use super::view::{ServerView, View};
+use super::worker::Worker;
+use crate::auth::{Check, Verdict};
+use crate::body::Body;
+use crate::encode::{self, Encode, first_piece};
+use crate::error::{Failure, Reason};
+use crate::facts::Facts;
+use crate::http::connection::Connection;
+use crate::http::forwarded;
+use crate::http::limit;
+use crate::http::target::{self, Asks};
+use crate::http::upgrade::OnUpgrade;
+use crate::request::Context;
+use crate::routing::header_ops::ResponseOps;
+use crate::routing::respond::{Said, StaticResponse};
+use crate::routing::routes::{Authenticate, Metrics};
+use crate::routing::slots::Value;
+use crate::routing::template::Template;
+use crate::routing::walk::{Deferred, Step, Walk};
+
+/// One request on its way.
+pub(super) struct Journey<'a> {
+    worker: &'a Worker,
+    view: &'a View,
+    server: &'a ServerView,
+    connection: &'a Connection,
+    access: Option<Box<Access>>,
+    /// For the access log.
+    seen: Seen,
+    cx: Box<Context>,
+    walk: Walk<'a>,
+    body: RequestBody,
+    /// The client's connection, if it can be upgraded.
+    client_upgrade: Option<OnUpgrade>,
+    via_trusted_proxy: bool,
+    /// The request is at an upstream.
+    sent: Option<Box<Sent<'a>>>,
+    /// The number of the proxy whose answer routes decide about.
+    caught_by: Option<usize>,
+    /// The routes are those for errors.
+    in_errors: bool,
+}
+
+/// What is done next with a request.
+pub(super) enum Next<'a> {
+    /// This is its answer; `None`: close without one.
+    Answer(Option<Response<Body>>),
+    /// It goes to an upstream: [`Journey::send`], then [`Journey::answered`].
+    Send(Box<Request<Body>>),
+    /// Something else must be waited for, then [`Journey::resume`].
+    Wait(Waiting<'a>),
+}
+
+/// Rare, and so of a size of its own: every request's future would carry the room for it.
+type Waiting<'a> = Pin<Box<dyn Future<Output = Waited<'a>> + Send + 'a>>;
+
+/// What was waited for.
+pub(super) enum Waited<'a> {
+    /// Whether the request may pass.
+    Verdict(&'a Authenticate, Verdict),
+    /// The first piece of an answer that may be compressed.
+    Piece {
+        encode: &'a Encode,
+        asked: encode::Asked,
+        response: Response<Body>,
+        first: Option<u64>,
+    },
+}
+
+/// The client's body.
+enum RequestBody {
+    Whole(Body),
+    /// One upstream has it.
+    Spent,
+}
+
+// === impl Journey ===
+
+impl<'a> Journey<'a> {
+    /// Checks the head and begins the line of the access log.
+    ///
+    /// # Errors
+    ///
+    /// The answer to a request that no route sees.
+    pub(super) fn begin(
+        worker: &'a Worker,
+        view: &'a View,
+        server: &'a ServerView,
+        connection: &'a Connection,
+        mut request: Box<Request<Body>>,
+    ) -> Result<Self, Box<Response<Body>>> {
+        let access = server
+            .logs
+            .as_ref()
+            .and_then(|logs| Access::begin(logs, &request, connection))
+            .map(Box::new);
+        if let Some(access) = &access {
+            let body = std::mem::replace(request.body_mut(), Body::empty());
+            *request.body_mut() = access.meter_request(body);
+        }
+        let (mut parts, body) = request.into_parts();
+        let host = match target::check(&mut parts, connection.state().is_checked()) {
+            Ok(Asks::Resource(host)) => host,
+            Ok(Asks::Server) => {
+                let mut response = Response::new(Body::empty());
+                if let Some(access) = access {
+                    response = access.finish(response, Seen::default(), &worker.counters);
+                }
+                return Err(Box::new(response));
+            }
+            Err(rejection) => {
+                let failure =
+                    Failure::from(Reason::BadRequest(rejection.reason)).with_status(rejection.status);
+                return Err(Box::new(failing::rejected(worker, server, access, failure)));
+            }
+        };
+        let client = forwarded::client(
+            connection,
+            &parts.headers,
+            &server.trusted_proxies,
+            &server.client_ip_fields,
+        );
+        let seen = Seen {
+            client_ip: client.ip,
+            ..Seen::default()
+        };
+        let client_upgrade = OnUpgrade::of(&mut parts.extensions);
+        let mut cx = Context::new(parts, host, connection.peer(), client.ip, connection.is_tls());
+        if server.asked.any() {
+            cx.facts = Some(Box::new(Facts::now()));
+        }
+        Ok(Self {
+            worker,
+            view,
+            server,
+            connection,
+            access,
+            seen,
+            walk: Walk::new(&server.routes, &server.named_routes, &cx),
+            cx: Box::new(cx),
+            body: RequestBody::Whole(body),
+            client_upgrade,
+            via_trusted_proxy: client.via_trusted_proxy,
+            sent: None,
+            caught_by: None,
+            in_errors: false,
+        })
+    }
+
+    /// Goes through the routes until something answers or must be waited for.
+    pub(super) fn walk(&mut self) -> Next<'a> {
+        loop {
+            let step = self.walk.next(&mut self.cx);
+            if let Some(next) = self.step(step) {
+                return next;
+            }
+        }
+    }
+
+    /// Takes one step; `None`: the routes go on.
+    fn step(&mut self, step: Step<'a>) -> Option<Next<'a>> {
+        match step {
+            Step::Static(fixed) if fixed.abort => Some(Next::Answer(None)),
+            Step::Static(fixed) => self.say(fixed),
+            Step::Proxy(number) => self.proxy(number),
+            Step::Authenticate(users) => self.authenticate(users),
+            Step::CopyResponse(status) => self.copy(status),
+            Step::LimitBody(most) => self.limit_body(most),
+            Step::SetBody(text) => {
+                self.set_body(text);
+                None
+            }
+            Step::Gone(doors, reason) => {
+                let failure = Failure::from(Reason::BadToken).with_source(reason);
+                self.fail_at(&doors.gates, failure.into())
+            }
+            Step::Raise(raise) => {
+                let failure = raise.failure(&self.cx);
+                self.fail(*failure)
+            }
+            Step::Failed(failure) => self.fail(*failure),
+            Step::Metrics(metrics) => Some(self.metrics(metrics)),
+            Step::End => Some(self.end_of_routes()),
+        }
+    }
+
+    /// Goes on with what was waited for.
+    pub(super) fn resume(&mut self, waited: Waited<'a>) -> Next<'a> {
+        match waited {
+            Waited::Verdict(users, verdict) => match self.judge(users, verdict) {
+                Some(next) => next,
+                None => self.walk(),
+            },
+            Waited::Piece {
+                encode,
+                asked,
+                mut response,
+                first,
+            } => {
+                encode.answer(asked, &mut response, first, &self.worker.encoders);
+                self.settle(response)
+            }
+        }
+    }
+
+    // --- answers ---
+
+    fn say(&mut self, fixed: &StaticResponse) -> Option<Next<'a>> {
+        match fixed.say(&mut self.cx) {
+            Ok(Said::Answer(response)) => Some(self.settle(response)),
+            Ok(Said::Interim(status)) => {
+                interim::say(self.connection, self.cx.parts.version, status, &self.cx.answer);
+                None
+            }
+            Err(failure) => self.fail(*failure),
+        }
+    }
+
+    /// No handler answered.
+    fn end_of_routes(&mut self) -> Next<'a> {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = self.cx.error.as_ref().map_or(StatusCode::OK, |told| told.status);
+        *response.headers_mut() = std::mem::take(&mut self.cx.answer);
+        self.seen.is_unhandled = self.cx.error.is_none();
+        self.settle(response)
+    }
+
+    /// Does what waited for the answer, last to first.
+    fn settle(&mut self, mut response: Response<Body>) -> Next<'a> {
+        while let Some(deferred) = self.walk.next_deferred() {
+            match deferred {
+                Deferred::Headers(ops) => self.change_fields(ops, &mut response),
+                Deferred::Encode(encode, asked) if encode.waits_for_piece(asked, &response) => {
+                    return Next::Wait(Box::pin(async move {
+                        let first = first_piece(&mut response).await;
+                        Waited::Piece {
+                            encode,
+                            asked,
+                            response,
+                            first,
+                        }
+                    }));
+                }
+                Deferred::Encode(encode, asked) => {
+                    encode.answer(asked, &mut response, None, &self.worker.encoders);
+                }
+            }
+        }
+        Next::Answer(Some(response))
+    }
+
+    fn change_fields(&mut self, ops: &ResponseOps, response: &mut Response<Body>) {
+        std::mem::swap(&mut self.cx.answer, response.headers_mut());
+        ops.apply(response.status().as_u16(), &mut self.cx);
+        std::mem::swap(&mut self.cx.answer, response.headers_mut());
+    }
+
+    /// What is done with every answer.
+    pub(super) fn end(mut self, mut response: Response<Body>) -> Response<Body> {
+        if self.server.write_timeout.is_some() {
+            response = response.map(|body| limit::within(body, self.server.write_timeout));
+        }
+        match self.access.take() {
+            Some(access) => access.finish(response, self.seen(), &self.worker.counters),
+            None => response,
+        }
+    }
+
+    /// What became known of the request, for the access log.
+    fn seen(&mut self) -> Seen {
+        let (slots, vars) = (&self.server.log_slots, &self.cx.vars);
+        Seen {
+            user: slots.user(vars),
+            uuid: self.cx.known_uuid().map(str::to_owned),
+            loggers: slots.loggers(vars).map(<[String]>::to_vec),
+            is_skipped: slots.skips(vars),
+            ..std::mem::take(&mut self.seen)
+        }
+    }
+
+    // --- who it is ---
+
+    fn authenticate(&mut self, users: &'a Authenticate) -> Option<Next<'a>> {
+        let Some(basic) = &users.basic else {
+            return self.fail(Reason::Unauthenticated.into());
+        };
+        match basic.check(&self.cx.parts.headers) {
+            Check::Known(verdict) => self.judge(users, verdict),
+            Check::Comparing(comparison) => Some(Next::Wait(Box::pin(async move {
+                Waited::Verdict(users, comparison.verdict().await)
+            }))),
+        }
+    }
+
+    fn judge(&mut self, users: &Authenticate, verdict: Verdict) -> Option<Next<'a>> {
+        match verdict {
+            Verdict::Passed(user) => {
+                self.cx.vars.set(users.user, Value::Text(user));
+                None
+            }
+            Verdict::Refused => {
+                if let Some(basic) = &users.basic {
+                    self.cx.answer.insert(header::WWW_AUTHENTICATE, basic.challenge());
+                }
+                self.fail(Reason::Unauthenticated.into())
+            }
+            Verdict::Busy => self.fail(Reason::AuthenticationBusy.into()),
+        }
+    }
+
+    fn metrics(&mut self, _metrics: Metrics) -> Next<'a> {
+        self.end_of_routes()
+    }
+
+    // --- the request's body ---
+
+    fn limit_body(&mut self, most: u64) -> Option<Next<'a>> {
+        let RequestBody::Whole(body) = &mut self.body else {
+            return None;
+        };
+        let length = body.size_hint();
+        if length.lower() > most {
+            return self.fail(Reason::BodyTooLong.into());
+        }
+        if length.exact().is_none() {
+            let unlimited = std::mem::replace(body, Body::empty());
+            *body = limit::up_to(unlimited, most);
+        }
+        None
+    }
+
+    fn set_body(&mut self, text: &Template) {
+        let text = text.render(&self.cx);
+        let headers = &mut self.cx.parts.headers;
+        headers.remove(header::TRANSFER_ENCODING);
+        headers.insert(header::CONTENT_LENGTH, text.len().into());
+        self.body = RequestBody::Whole(Body::full(text));
+    }
+}
+
+impl Drop for Journey<'_> {
+    /// A client that leaves has its line too, unless the routes said otherwise.
+    fn drop(&mut self) {
+        if let Some(mut access) = self.access.take() {
+            access.note(self.seen());
+        }
+    }
+}
+
+// === impl RequestBody ===
+
+impl RequestBody {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Whole(body) => body.is_end_stream(),
+            Self::Spent => false,
+        }
+    }
+
+    /// The body, for the one upstream that gets it. An empty one is for all.
+    fn take(&mut self) -> Option<Body> {
+        match self {
+            Self::Whole(body) if body.is_end_stream() => Some(Body::empty()),
+            Self::Whole(_) => match std::mem::replace(self, Self::Spent) {
+                Self::Whole(body) => Some(body),
+                Self::Spent => None,
+            },
+            Self::Spent => None,
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What becomes of a request that failed.
+
+use http::{Request, Response, header};
+
+use super::{Journey, Next};
+use crate::body::Body;
+use crate::error::{Failure, Reason};
+use crate::failure_log::FailureGates;
+use crate::forward::access_log::{Access, Seen};
+use crate::forward::exchange::Failed;
+use crate::forward::view::ServerView;
+use crate::forward::worker::Worker;
+use crate::http::connection::Connection;
+use crate::http::reply;
+use crate::request::Told;
+
+/// Answers a head that is no request.
+pub(in crate::forward) fn refuse(
+    worker: &Worker,
+    server: &ServerView,
+    connection: &Connection,
+    failure: Failure,
+) -> Response<Body> {
+    // Nothing of the head can be trusted: its line says no more than who sent it, and why it was refused.
+    let access = server
+        .logs
+        .as_ref()
+        .and_then(|logs| Access::begin(logs, &Request::new(Body::empty()), connection));
+    rejected(worker, server, access.map(Box::new), failure)
+}
+
+/// Answers a request that no route sees.
+pub(super) fn rejected(
+    worker: &Worker,
+    server: &ServerView,
+    access: Option<Box<Access>>,
+    failure: Failure,
+) -> Response<Body> {
+    let response = reply::to_response(&failure);
+    let failed = Failed::from(failure);
+    note(worker, server, &server.gates, "", &failed);
+    match access {
+        Some(access) => {
+            let seen = Seen {
+                failed: Some(failed),
+                ..Seen::default()
+            };
+            access.finish(response, seen, &worker.counters)
+        }
+        None => response,
+    }
+}
+
+/// Counts and logs a failure.
+fn note(worker: &Worker, server: &ServerView, gates: &FailureGates, host: &str, failed: &Failed) {
+    worker.counters.failed(failed.failure.reason);
+    gates.log(
+        &failed.failure,
+        &server.name,
+        host,
+        &failed.upstream,
+        worker.seconds(),
+    );
+}
+
+impl<'a> Journey<'a> {
+    /// As [`Journey::fail_at`], for what belongs to the server.
+    pub(super) fn fail(&mut self, failure: Failure) -> Option<Next<'a>> {
+        let server = self.server;
+        self.fail_at(&server.gates, failure.into())
+    }
+
+    /// Goes on with the routes for errors, if there are any; else answers. Nothing of what waited for the answer is
+    /// done with that, but fields that are set already stay.
+    pub(super) fn fail_at(&mut self, gates: &FailureGates, failed: Failed) -> Option<Next<'a>> {
+        note(self.worker, self.server, gates, self.cx.host_port(), &failed);
+        let told = || Box::new(Told::new(failed.failure.status, failed.failure.message()));
+        let errors = self.server.errors.as_ref().filter(|_| !self.in_errors);
+        let answer = if self.walk.catch() {
+            self.cx.error = Some(told());
+            None
+        } else if let Some(errors) = errors {
+            self.in_errors = true;
+            self.cx.error = Some(told());
+            self.cx.restore();
+            self.walk.restart(errors, &self.cx);
+            None
+        } else {
+            Some(self.failed(&failed.failure))
+        };
+        // The access log names the first one: what fails among the routes for errors is not what was wrong.
+        self.seen.failed.get_or_insert(failed);
+        answer.map(|answer| Next::Answer(Some(answer)))
+    }
+
+    /// The answer to a failure that no route answers.
+    fn failed(&mut self, failure: &Failure) -> Response<Body> {
+        self.walk.abandon();
+        let mut response = match failure.reason {
+            // Whoever holds the token looks at this answer.
+            Reason::BadToken | Reason::DeadPod => reply::to_response(failure),
+            reason => reply::empty(failure.status, reason),
+        };
+        if let Some(told) = self.cx.error.as_ref().filter(|_| self.in_errors) {
+            *response.status_mut() = told.status;
+        }
+        if self.cx.answer.is_empty() {
+            return response;
+        }
+        // Of what was said so far nothing may promise another body.
+        self.cx.answer.remove(header::CONTENT_LENGTH);
+        for (name, value) in response.headers() {
+            self.cx.answer.insert(name, value.clone());
+        }
+        *response.headers_mut() = std::mem::take(&mut self.cx.answer);
+        response
+    }
+}

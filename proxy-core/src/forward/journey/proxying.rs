@@ -1,0 +1,314 @@
+//! A request at an upstream, and its answer.
+
+use doors_routing::Decision;
+use http::request::Parts;
+use http::{Method, Request, Response, StatusCode, Version, header};
+
+use super::{Journey, Next};
+use crate::body::Body;
+use crate::error::Reason;
+use crate::forward::exchange::{self, Answered, Before, Beside, Failed, Target};
+use crate::forward::interim;
+use crate::forward::outgoing;
+use crate::forward::proxy::{Proxy, Then};
+use crate::forward::upload::{self, Upload};
+use crate::http::forwarded::{self, Client};
+use crate::http::limit;
+use crate::http::marks::Marks;
+use crate::http::upgrade::{self, Wanted};
+use crate::routing::respond::Status;
+use crate::upstream::channel::Protocol;
+use crate::upstream::cluster::{Cluster, Source};
+
+/// A request that goes to an upstream, and what is needed when its answer comes.
+pub(super) struct Sent<'a> {
+    number: usize,
+    proxy: &'a Proxy,
+    cluster: &'a Cluster,
+    target: Target<'a>,
+    wanted: Option<Wanted>,
+    beside: Beside<'a>,
+    before: Before<'a>,
+    upload: Option<Upload>,
+}
+
+impl<'a> Journey<'a> {
+    /// Makes the request that goes to an upstream.
+    pub(super) fn proxy(&mut self, number: usize) -> Option<Next<'a>> {
+        let view = self.view;
+        let Some(cluster) = view.clusters.get(number) else {
+            return self.fail(Reason::NoUpstream.into());
+        };
+        let proxy = view.proxy(number);
+        let marks = Marks::of(&self.cx.parts.headers);
+        if marks.any(Marks::VIA) && forwarded::is_looping(&self.cx.parts.headers) {
+            return self.fail(Reason::Loop.into());
+        }
+        let Some(target) = self.target(cluster) else {
+            return self.fail(Reason::NoUpstream.into());
+        };
+        let mut parts = self.head_for(proxy);
+        let has_body = !self.body.is_empty();
+        let wanted = if proxy
+            .rewrite
+            .as_ref()
+            .is_some_and(|rewrite| rewrite.method.is_some())
+        {
+            // Another request than the client's, so its connection stays what it is.
+            None
+        } else {
+            Wanted::of(&parts, marks, has_body)
+        };
+        let Some(body) = self.body_for(proxy, &mut parts) else {
+            return self.fail(Reason::BodySpent.into());
+        };
+        // What routes decided about is gone: another upstream is asked now.
+        if let Some(caught) = &mut self.cx.caught {
+            *caught.body_mut() = Body::empty();
+        }
+        let body = limit::within(body.upwards(), self.server.body_timeout);
+        let (body, upload) = match cluster.protocol {
+            // The answer drives the upload, and takes it with it when it ends.
+            Protocol::Http1 => (body, None),
+            Protocol::H2c => upload::stoppable(body),
+        };
+        let (body, interim) = interim::begin(body, parts.version, marks, self.connection);
+        let (beside, before) = self.dress(proxy, &mut parts, interim, wanted.as_ref(), marks);
+        self.sent = Some(Box::new(Sent {
+            number,
+            proxy,
+            cluster,
+            target,
+            wanted,
+            beside,
+            before,
+            upload,
+        }));
+        Some(Next::Send(Box::new(Request::from_parts(parts, body))))
+    }
+
+    /// The head that is sent: the request's own, or a copy where somebody may still ask for it.
+    fn head_for(&mut self, proxy: &Proxy) -> Parts {
+        let needs_request = self.walk.needs_request()
+            || self.server.errors.is_some()
+            || !proxy.answers.is_empty()
+            || proxy.rewrite.is_some()
+            || proxy.up.as_ref().is_some_and(|up| up.needs_request)
+            || proxy.down.is_some();
+        let mut parts = if needs_request {
+            self.cx.parts.clone()
+        } else {
+            std::mem::replace(&mut self.cx.parts, Request::new(()).into_parts().0)
+        };
+        parts.extensions.clear();
+        if let Some(rewrite) = &proxy.rewrite {
+            let new = rewrite.of(&self.cx);
+            parts.method = new.method.unwrap_or(parts.method);
+            parts.uri = new.target.map_or(parts.uri, Into::into);
+        }
+        parts
+    }
+
+    /// The body that is sent; `None` if another upstream has it. A copy that became a GET leaves it to the request.
+    fn body_for(&mut self, proxy: &Proxy, parts: &mut Parts) -> Option<Body> {
+        let is_other = proxy
+            .rewrite
+            .as_ref()
+            .is_some_and(|rewrite| rewrite.method.is_some());
+        if is_other && matches!(parts.method, Method::GET | Method::HEAD) {
+            parts.headers.remove(header::CONTENT_LENGTH);
+            parts.headers.remove(header::EXPECT);
+            return Some(Body::empty());
+        }
+        self.body.take()
+    }
+
+    /// Gives the head the fields that the proxy sets, and says what is done at each upstream.
+    fn dress(
+        &self,
+        proxy: &'a Proxy,
+        parts: &mut Parts,
+        interim: interim::Interim<'a>,
+        wanted: Option<&Wanted>,
+        marks: Marks,
+    ) -> (Beside<'a>, Before<'a>) {
+        let client = Client {
+            ip: self.cx.client_ip,
+            via_trusted_proxy: self.via_trusted_proxy
+                || self
+                    .cx
+                    .peer
+                    .is_some_and(|peer| proxy.trusted.as_ref().is_some_and(|set| set.contains(peer.ip()))),
+        };
+        let mut added = outgoing::prepare(
+            parts,
+            self.connection,
+            &client,
+            self.cx.host.as_ref(),
+            wanted,
+            marks,
+        );
+        let mut before = Before {
+            notes: self.server.asked.upstream,
+            ..Before::default()
+        };
+        if let Some(up) = &proxy.up {
+            // The changes are about these fields too.
+            added.move_into(&mut parts.headers);
+            if up.per_upstream {
+                before.changes = Some((&up.ops, parts.headers.clone()));
+            } else {
+                exchange::change(&up.ops, &self.cx, &mut parts.headers);
+            }
+        }
+        (Beside { interim, added }, before)
+    }
+
+    /// Sends what [`Journey::proxy`] made.
+    pub(in crate::forward) async fn send(&mut self, request: Box<Request<Body>>) -> Result<Answered, Failed> {
+        let Some(sent) = &mut self.sent else {
+            return Err(Reason::NoUpstream.into());
+        };
+        let Sent {
+            cluster,
+            target,
+            beside,
+            before,
+            ..
+        } = &mut **sent;
+        let before = before.is_any().then_some((before, &mut *self.cx));
+        exchange::exchange(self.worker, cluster, *target, request, beside, before).await
+    }
+
+    /// Goes on with what the upstream answered.
+    pub(in crate::forward) fn answered(&mut self, answered: Result<Answered, Failed>) -> Next<'a> {
+        let Some(mut sent) = self.sent.take() else {
+            return self.walk();
+        };
+        let accepted = answered.and_then(|answered| self.accept(answered, &mut sent));
+        let next = match accepted {
+            Ok(response) => self.decide(&sent, response),
+            Err(failed) => self.fail_at(&sent.cluster.gates, failed),
+        };
+        match next {
+            Some(next) => next,
+            None => self.walk(),
+        }
+    }
+
+    /// Checks an upstream's answer and begins the tunnel if it grants an upgrade.
+    fn accept(&mut self, answered: Answered, sent: &mut Sent<'a>) -> Result<Response<Body>, Failed> {
+        let (mut response, upstream) = answered;
+        self.seen.upstream = Some(upstream);
+        outgoing::check_response(&mut response, sent.wanted.as_ref())?;
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            let held = response.body_mut().release();
+            let upstream = response.body_mut().take_upgraded();
+            let (upstream, client) = upstream
+                .zip(self.client_upgrade.take())
+                .ok_or(Reason::BadResponse)?;
+            let group = self.connection.state().group();
+            let (state, open) = self.worker.connections.tunnel(group);
+            self.worker.tasks.spawn("tunnel", async move {
+                let (_open, _held) = (open, held);
+                tokio::select! {
+                    () = upgrade::tunnel(client, upstream) => {}
+                    () = state.closed() => {}
+                }
+            });
+        }
+        *response.version_mut() = Version::HTTP_11;
+        response.extensions_mut().clear();
+        Ok(match sent.upload.take() {
+            Some(upload) => upload.end_with(response),
+            None => response,
+        })
+    }
+
+    /// Passes an answer on, or lets routes decide about it.
+    fn decide(&mut self, sent: &Sent<'a>, mut response: Response<Body>) -> Option<Next<'a>> {
+        let proxy = sent.proxy;
+        let (status, headers) = (response.status().as_u16(), response.headers());
+        let found = proxy
+            .answers
+            .iter()
+            .find(|answers| answers.only.matches(status, headers));
+        match found.map(|answers| &answers.then) {
+            Some(Then::Routes(routes)) => {
+                self.cx.caught = Some(Box::new(response));
+                self.caught_by = Some(sent.number);
+                let failed = self.walk.enter(routes)?;
+                return self.step(failed);
+            }
+            Some(Then::Status(status)) => match status.of(&self.cx) {
+                Ok(status) => *response.status_mut() = status,
+                Err(failure) => return self.fail(*failure),
+            },
+            None => {}
+        }
+        Some(self.pass_on(proxy, response))
+    }
+
+    /// `copy_response`: passes on what was caught.
+    pub(super) fn copy(&mut self, status: Option<&Status>) -> Option<Next<'a>> {
+        let view = self.view;
+        let proxy = self.caught_by.map(|number| view.proxy(number));
+        let (Some(mut response), Some(proxy)) = (self.cx.caught.take(), proxy) else {
+            return self.fail(Reason::NothingCaught.into());
+        };
+        if let Some(status) = status {
+            match status.of(&self.cx) {
+                Ok(status) => *response.status_mut() = status,
+                Err(failure) => return self.fail(*failure),
+            }
+        }
+        Some(self.pass_on(proxy, *response))
+    }
+
+    fn pass_on(&mut self, proxy: &'a Proxy, mut response: Response<Body>) -> Next<'a> {
+        let is_final = response.status() != StatusCode::SWITCHING_PROTOCOLS;
+        if let Some(down) = proxy.down.as_ref().filter(|_| is_final)
+            && down.only.matches(response.status().as_u16(), response.headers())
+        {
+            exchange::change(&down.ops, &self.cx, response.headers_mut());
+        }
+        if !self.cx.answer.is_empty() {
+            // An upstream's fields come beside those that were set on the way in.
+            let mut headers = std::mem::take(&mut self.cx.answer);
+            for (name, value) in response.headers() {
+                headers.append(name, value.clone());
+            }
+            *response.headers_mut() = headers;
+        }
+        self.settle(response)
+    }
+
+    /// Where a request to `cluster` may go.
+    fn target(&self, cluster: &'a Cluster) -> Option<Target<'a>> {
+        if let Source::Fixed(list) = &cluster.source {
+            let first = self.worker.choose(list.len());
+            return Some(Target::Upstreams {
+                list,
+                first,
+                others: list.len(),
+            });
+        }
+        let (doors, decision) = self.walk.doors()?;
+        let list = cluster.source.doors(doors.id)?;
+        let first = match decision {
+            Decision::Pod { addr, server } => {
+                return Some(Target::Pod {
+                    address: addr,
+                    server: list.get(server)?,
+                    dead_status: doors.dead_pod_status,
+                });
+            }
+            Decision::Server(pinned) => pinned,
+            Decision::Any => self.worker.choose(list.len()),
+            Decision::Gone(_) => return None,
+        };
+        let method = self.cx.parts.method.as_str();
+        let others = doors.router.alternatives(decision, method).count();
+        Some(Target::Upstreams { list, first, others })
+    }
+}

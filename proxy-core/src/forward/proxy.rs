@@ -1,0 +1,59 @@
+//! What a `reverse_proxy` does with requests and answers, beside sending them.
+
+use crate::ip_set::IpSet;
+use crate::response_matcher::ResponseMatcher;
+use crate::routing::header_ops::{HeaderOps, ResponseOps};
+use crate::routing::respond::Status;
+use crate::routing::rewrite::Rewrite;
+use crate::routing::routes::Route;
+
+/// The part of a compiled `reverse_proxy` that changes heads; its upstreams are in the cluster of the same number.
+#[derive(Debug, Default)]
+pub(crate) struct Proxy {
+    /// Another method or target for the request that is sent.
+    pub(crate) rewrite: Option<Rewrite>,
+    /// Changes to the request that is sent.
+    pub(crate) up: Option<Up>,
+    /// Changes to the answer that came.
+    pub(crate) down: Option<ResponseOps>,
+    /// What is done with certain answers; the first that matches.
+    pub(crate) answers: Vec<Answers>,
+    /// Peers that are believed beside those of the server.
+    pub(crate) trusted: Option<IpSet>,
+}
+
+/// One that changes nothing.
+pub(crate) static PLAIN: Proxy = Proxy {
+    rewrite: None,
+    up: None,
+    down: None,
+    answers: Vec::new(),
+    trusted: None,
+};
+
+/// Changes to the fields of a request that is sent.
+#[derive(Debug)]
+pub(crate) struct Up {
+    pub(crate) ops: HeaderOps,
+    /// Placeholders tell of the request, so it is needed while it is sent.
+    pub(crate) needs_request: bool,
+    /// Placeholders tell of the upstream, so the changes are made anew for each that is tried.
+    pub(crate) per_upstream: bool,
+}
+
+/// What is done with certain answers of an upstream.
+#[derive(Debug)]
+pub(crate) struct Answers {
+    /// Which; by default all.
+    pub(crate) only: ResponseMatcher,
+    pub(crate) then: Then,
+}
+
+/// What is done with an answer.
+#[derive(Debug)]
+pub(crate) enum Then {
+    /// It is passed on with this status.
+    Status(Status),
+    /// These routes decide. What they leave unanswered goes on behind the proxy.
+    Routes(Vec<Route>),
+}
