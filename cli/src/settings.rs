@@ -95,7 +95,9 @@ impl Environment {
 
     /// What the proxy is told beside its configuration.
     pub(crate) fn proxy_options(&self, workers: usize) -> Options {
+        let variables = self.clone();
         Options {
+            environment: proxy_core::Environment::new(move |name| variables.get(name).map(str::to_owned)),
             workers,
             data_dir: self.data_dir(),
             ..Options::default()

@@ -26,7 +26,7 @@ use crate::http::target::{self, Asks};
 use crate::http::upgrade::OnUpgrade;
 use crate::request::Context;
 use crate::routing::header_ops::ResponseOps;
-use crate::routing::respond::{Said, StaticResponse};
+use crate::routing::respond::StaticResponse;
 use crate::routing::routes::{Authenticate, Metrics};
 use crate::routing::slots::Value;
 use crate::routing::template::Template;
@@ -76,7 +76,7 @@ pub(super) enum Waited<'a> {
     Piece {
         encode: &'a Encode,
         asked: encode::Asked,
-        response: Response<Body>,
+        response: Box<Response<Body>>,
         first: Option<u64>,
     },
 }
@@ -212,7 +212,7 @@ impl<'a> Journey<'a> {
                 first,
             } => {
                 encode.answer(asked, &mut response, first, &self.worker.encoders);
-                self.settle(response)
+                self.settle(*response)
             }
         }
     }
@@ -221,9 +221,10 @@ impl<'a> Journey<'a> {
 
     fn say(&mut self, fixed: &StaticResponse) -> Option<Next<'a>> {
         match fixed.say(&mut self.cx) {
-            Ok(Said::Answer(response)) => Some(self.settle(response)),
-            Ok(Said::Interim(status)) => {
-                interim::say(self.connection, self.cx.parts.version, status, &self.cx.answer);
+            Ok(Some(response)) => Some(self.settle(response)),
+            Ok(None) => {
+                let (version, status) = (self.cx.parts.version, StatusCode::EARLY_HINTS);
+                interim::say(self.connection, version, status, &self.cx.answer);
                 None
             }
             Err(failure) => self.fail(*failure),
@@ -250,7 +251,7 @@ impl<'a> Journey<'a> {
                         Waited::Piece {
                             encode,
                             asked,
-                            response,
+                            response: Box::new(response),
                             first,
                         }
                     }));

@@ -47,18 +47,15 @@ pub(crate) struct Raise {
     pub(crate) message: Template,
 }
 
-/// What a fixed answer says.
-#[derive(Debug)]
-pub(crate) enum Said {
-    Answer(Response<Body>),
-    /// An interim answer with the fields that are set so far; the chain goes on.
-    Interim(StatusCode),
-}
-
 // === impl StaticResponse ===
 
 impl StaticResponse {
-    pub(crate) fn say(&self, cx: &mut Context) -> Result<Said, Box<Failure>> {
+    /// The answer. `None`: it is the interim 103, with the fields that are set so far, and the chain goes on.
+    ///
+    /// # Errors
+    ///
+    /// If the status is none.
+    pub(crate) fn say(&self, cx: &mut Context) -> Result<Option<Response<Body>>, Box<Failure>> {
         self.set_fields(cx);
         let body = match &self.body {
             Text::Static(bytes) => bytes.clone(),
@@ -72,12 +69,12 @@ impl StaticResponse {
             None => cx.error.as_ref().map_or(StatusCode::OK, |told| told.status),
         };
         if status == StatusCode::EARLY_HINTS {
-            return Ok(Said::Interim(status));
+            return Ok(None);
         }
         let mut response = Response::new(Body::full(body));
         *response.status_mut() = status;
         *response.headers_mut() = std::mem::take(&mut cx.answer);
-        Ok(Said::Answer(response))
+        Ok(Some(response))
     }
 
     fn set_fields(&self, cx: &mut Context) {
@@ -182,7 +179,7 @@ mod tests {
             ..StaticResponse::default()
         };
         match fixed.say(&mut context("GET", "http://a.test/x")) {
-            Ok(Said::Answer(response)) => response,
+            Ok(Some(response)) => response,
             other => panic!("{other:?}"),
         }
     }
@@ -221,7 +218,7 @@ mod tests {
         let mut cx = context("GET", "http://a.test/");
         cx.answer.insert(header::VARY, HeaderValue::from_static("old"));
         cx.answer.insert("x-kept", HeaderValue::from_static("1"));
-        let Ok(Said::Answer(response)) = fixed.say(&mut cx) else {
+        let Ok(Some(response)) = fixed.say(&mut cx) else {
             panic!("it is an answer");
         };
         let vary: Vec<_> = response.headers().get_all(header::VARY).iter().collect();
