@@ -1,5 +1,6 @@
 //! The admin API over real sockets.
 
+mod agent;
 mod edits;
 mod judge;
 mod limits;
