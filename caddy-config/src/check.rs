@@ -211,16 +211,26 @@ pub(crate) fn host(host: &str) -> Result<(), &'static str> {
     }
 }
 
-/// A host to match: a name, an address, `*` for a label, or text with placeholders.
-pub(crate) fn host_pattern(host: &str) -> Result<(), &'static str> {
-    if !host.is_ascii() {
-        return Err("a host outside ASCII; write it as `xn--...`, the form that it has in requests");
-    }
+/// A host to match: a name, an address, `*` for a label, or text with placeholders; a name outside ASCII in the form
+/// that it has in requests.
+pub(crate) fn host_pattern(host: &str) -> Result<String, &'static str> {
+    const WRONG: &str = "this is not a host name or an IP address";
+    let host = ascii_host(host).ok_or(WRONG)?;
     let other = |c: char| c.is_whitespace() || c.is_control() || "/@".contains(c);
     if host.is_empty() || host.contains(other) {
-        Err("this is not a host name or an IP address")
+        Err(WRONG)
     } else {
-        Ok(())
+        Ok(host)
+    }
+}
+
+/// A host name without characters outside ASCII; these become `xn--...`. What is in ASCII already stays as it is.
+pub(crate) fn ascii_host(host: &str) -> Option<String> {
+    if host.is_ascii() {
+        Some(host.to_owned())
+    } else {
+        // Some characters count for nothing; a name of only these must not become every host.
+        idna::domain_to_ascii(host).ok().filter(|host| !host.is_empty())
     }
 }
 
@@ -277,13 +287,27 @@ pub(crate) fn canonical_field(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{canonical_field, field_name, field_value, go_number, host};
+    use super::{ascii_host, canonical_field, field_name, field_value, go_number, host};
 
     #[test]
     fn field_names_are_tokens() {
         assert!(field_name("X-A_b.c").is_ok());
         for name in ["", "X A", "X:", "X\n", "{http.request.host}", "\u{e9}"] {
             assert!(field_name(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_outside_ascii_get_the_form_of_requests() {
+        for (host, expected) in [
+            ("Bücher.example", Some("xn--bcher-kva.example")),
+            ("*.bücher.example", Some("*.xn--bcher-kva.example")),
+            ("例え。jp", Some("xn--r8jz45g.jp")),
+            ("A.example", Some("A.example")),
+            ("\u{ad}", None),
+            ("xn--\u{fc}", None),
+        ] {
+            assert_eq!(ascii_host(host).as_deref(), expected, "{host}");
         }
     }
 

@@ -4,6 +4,8 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use ipnet::IpNet;
 
+use crate::check;
+
 /// Ends of names that no public authority knows.
 const INTERNAL_SUFFIXES: [&str; 4] = [".localhost", ".local", ".internal", ".home.arpa"];
 
@@ -99,7 +101,7 @@ impl Address {
         self.host.is_empty() || self.host.contains('*')
     }
 
-    /// How narrow the host is: the more characters that are not `*`, the narrower.
+    /// How narrow the host is: the more characters that are neither `*` nor a placeholder, the narrower.
     pub(super) fn host_specificity(&self) -> usize {
         specificity(&self.host)
     }
@@ -111,7 +113,11 @@ impl Address {
 }
 
 fn specificity(text: &str) -> usize {
-    text.bytes().filter(|byte| *byte != b'*').count()
+    let length = |part| match part {
+        Part::Text(text) => text.bytes().filter(|byte| *byte != b'*').count(),
+        Part::Placeholder(_) => 0,
+    };
+    parts(text).map(length).sum()
 }
 
 fn split_scheme(text: &str) -> Result<(Scheme, &str), Problem> {
@@ -162,29 +168,50 @@ fn parse_host(host: &str) -> Result<String, Problem> {
     if let Ok(address) = host.parse::<Ipv6Addr>() {
         return Ok(address.to_string());
     }
-    if !host.is_ascii() {
-        let help = "write the name in its ASCII form, which begins with xn--";
-        return Err((
-            "host names outside ASCII are not supported yet".to_owned(),
-            Some(help.to_owned()),
-        ));
-    }
-    if host.contains('{') {
-        let help = "use an environment variable: {$NAME}";
-        return Err((
-            "placeholders in addresses are not supported yet".to_owned(),
-            Some(help.to_owned()),
-        ));
-    }
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._*".contains(&byte);
-    if host.bytes().all(plain) {
-        Ok(host.to_ascii_lowercase())
-    } else {
-        Err((
+    let wrong = || {
+        let help = "write a host, such as example.com, or :8080";
+        (
             "this is not an address of a site".to_owned(),
-            Some("write a host, such as example.com, or :8080".to_owned()),
-        ))
+            Some(help.to_owned()),
+        )
+    };
+    let ascii = check::ascii_host(host).ok_or_else(wrong)?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-._*".contains(c);
+    let mut out = String::with_capacity(ascii.len());
+    for part in parts(&ascii) {
+        match part {
+            Part::Text(text) if text.chars().all(plain) => out.push_str(&text.to_ascii_lowercase()),
+            Part::Text(_) => return Err(wrong()),
+            Part::Placeholder(text) => out.push_str(text),
+        }
     }
+    Ok(out)
+}
+
+/// A part of a host or path.
+enum Part<'t> {
+    Text(&'t str),
+    /// In its braces.
+    Placeholder(&'t str),
+}
+
+/// The parts of a text; a brace without its other one is text.
+fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let end = match rest.find('{') {
+            Some(0) => rest.find('}').map_or(rest.len(), |end| end.saturating_add(1)),
+            Some(start) if rest.get(start..)?.contains('}') => start,
+            _ => rest.len(),
+        };
+        let (part, behind) = rest.split_at_checked(end).filter(|(part, _)| !part.is_empty())?;
+        rest = behind;
+        Some(if part.starts_with('{') && part.ends_with('}') {
+            Part::Placeholder(part)
+        } else {
+            Part::Text(part)
+        })
+    })
 }
 
 // === names and certificates ===

@@ -88,6 +88,7 @@ fn key(token: Token, cx: &mut Cx<'_>) -> Option<Key> {
     let address = Address::parse(&token.text)
         .map_err(|(message, help)| cx.error(token.span, message, help))
         .ok()?;
+    cx.check_value(&token, check::template(&address.host));
     if matches!(address.host.as_str(), "0.0.0.0" | "::") {
         let message = format!("only requests whose Host is {} reach this site", address.host);
         cx.warn(

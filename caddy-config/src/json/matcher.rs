@@ -64,7 +64,7 @@ fn hosts<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Vec<String>> {
     let mut seen = HashSet::new();
     cx.list(node, |node, cx| {
         let host = template(node, cx)?;
-        cx.check(node, check::host_pattern(&host))?;
+        let host = cx.check(node, check::host_pattern(&host))?;
         let new = seen.insert(host.to_ascii_lowercase());
         cx.check(node, new.then_some(()).ok_or("this host is repeated"))?;
         Some(host)

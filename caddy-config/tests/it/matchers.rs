@@ -2,7 +2,7 @@
 
 use crate::caddyfile::in_a_site;
 
-const CONDITIONS: [(&str, &str); 52] = [
+const CONDITIONS: [(&str, &str); 53] = [
     ("@m", "2:2: a matcher without a condition"),
     ("@m {\n\t}", "2:2: a matcher without a condition"),
     ("@m path", "2:5: `path` needs at least one value"),
@@ -10,9 +10,10 @@ const CONDITIONS: [(&str, &str); 52] = [
     ("@m method \"a b\"", "2:12: this is not a method of HTTP"),
     ("@m host", "2:5: `host` needs at least one value"),
     ("@m host a/b", "2:10: this is not a host name or an IP address"),
+    ("@m host xn--ü", "2:10: this is not a host name or an IP address"),
     (
-        "@m host exämple.com",
-        "2:10: a host outside ASCII; write it as `xn--...`, the form that it has in requests",
+        "@m host bücher.example xn--bcher-kva.example",
+        "2:25: this host is repeated",
     ),
     ("@m host a.test a.test", "2:17: this host is repeated"),
     (

@@ -26,6 +26,8 @@ fn an_address_is_taken_apart() {
         ("::1", (No, "::1", None, "")),
         ("*.a.b", (No, "*.a.b", None, "")),
         ("/only", (No, "", None, "/only")),
+        ("BÜCHER.example:80", (No, "xn--bcher-kva.example", Some(80), "")),
+        ("http://A{env.Host}B", (Http, "a{env.Host}b", None, "")),
     ];
     for (text, (scheme, host, port, path)) in cases {
         assert_eq!(
@@ -44,11 +46,8 @@ fn what_is_no_address_says_why() {
         ("a:x", "the port is not a number from 0 to 65535"),
         ("a:65536", "the port is not a number from 0 to 65535"),
         ("a:+1", "the port is not a number from 0 to 65535"),
-        ("{env.H}", "placeholders in addresses are not supported yet"),
-        (
-            "b\u{fc}cher.example",
-            "host names outside ASCII are not supported yet",
-        ),
+        ("b\u{ad}\u{fc}.xn--\u{fc}", "this is not an address of a site"),
+        ("{a", "this is not an address of a site"),
         ("a b", "this is not an address of a site"),
         ("a@b", "this is not an address of a site"),
     ];
@@ -66,6 +65,14 @@ fn the_port_follows_from_the_scheme_and_must_go_with_it() {
     assert_eq!(port("https://a"), Ok(443));
     assert_eq!(port("a:80"), Ok(80));
     assert!(port("http://a:443").is_err() && port("https://a:80").is_err());
+}
+
+#[test]
+fn wildcards_and_placeholders_make_a_host_no_narrower() {
+    let specificity = |text: &str| Address::parse(text).unwrap().host_specificity();
+    assert_eq!(specificity("*.ab"), 3);
+    assert_eq!(specificity("a{env.H}b{env.I}"), 2);
+    assert_eq!(specificity("{env.H}"), 0);
 }
 
 #[test]

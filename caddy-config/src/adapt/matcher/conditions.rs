@@ -167,12 +167,14 @@ impl<'n> Conditions<'n> {
     fn host(&mut self, kind: &Token, args: &[Token], cx: &mut Cx<'_>) {
         for arg in some(kind, args, cx) {
             cx.check_value(arg, check::template(&arg.text));
-            cx.check(arg, check::host_pattern(&arg.text));
-            if !self.hosts.insert(arg.text.to_ascii_lowercase()) {
+            let Some(host) = cx.check(arg, check::host_pattern(&arg.text)) else {
+                continue;
+            };
+            if !self.hosts.insert(host.to_ascii_lowercase()) {
                 cx.error(arg.span, "this host is repeated", "remove it".to_owned());
             }
+            self.set.host.get_or_insert_default().push(host);
         }
-        self.set.host.get_or_insert_default().extend(texts(args));
     }
 
     fn path_regexp(&mut self, kind: &Token, args: &[Token], cx: &mut Cx<'_>) {
