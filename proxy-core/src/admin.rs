@@ -102,7 +102,7 @@ impl Admin {
         let document = document::read::value(document.as_bytes())
             .map_err(AdminError::Document)
             .and_then(|value| {
-                Document::new(value).map_err(|error| AdminError::Document(error.to_string()))
+                Document::new(&value).map_err(|error| AdminError::Document(error.to_string()))
             })?;
         let AdminOptions {
             address,

@@ -27,12 +27,13 @@ const ROOT: &str = "config";
 const FILE: &str = "config";
 
 /// A configuration as it was written: with `@id`s, its keys sorted.
+///
+/// It is kept as text and read when somebody asks: as a tree, a configuration of many sites would take several times
+/// the room, and it is asked for seldom.
 #[derive(Debug)]
 pub(crate) struct Document {
-    /// An object with the one key `config`.
-    root: Value,
     /// The configuration as one line of JSON.
-    text: String,
+    text: Box<str>,
     ids: Ids,
 }
 
@@ -53,11 +54,11 @@ impl Document {
     /// # Errors
     ///
     /// Ids that occur twice or are no text or number.
-    pub(crate) fn new(config: Value) -> Result<Self, IdError> {
-        let ids = Ids::of(&config, ROOT)?;
-        let text = print::line(&config);
-        let root = Value::Object(Map::from_iter([(ROOT.to_owned(), config)]));
-        Ok(Self { root, text, ids })
+    pub(crate) fn new(config: &Value) -> Result<Self, IdError> {
+        Ok(Self {
+            ids: Ids::of(config, ROOT)?,
+            text: print::line(config).into(),
+        })
     }
 
     /// The configuration as one line of JSON, ids included.
@@ -71,8 +72,7 @@ impl Document {
     ///
     /// If the way there does not exist. A last key that is missing is `null`, as in Caddy.
     pub(crate) fn show(&self, place: &Pointer) -> Result<Shown, EditError> {
-        let mut body = print::line(access::find(&self.root, place)?);
-        body.push('\n');
+        let body = self.line(place)?;
         let etag = format!("\"{} {:016x}\"", place.text(), hash(&body));
         Ok(Shown { body, etag })
     }
@@ -96,9 +96,7 @@ impl Document {
         let (Some(path), Some(expected), None) = (parts.next(), parts.next(), parts.next()) else {
             return Err(MatchError::Parts);
         };
-        let mut body = print::line(access::find(&self.root, &Pointer::parse(path))?);
-        body.push('\n');
-        if format!("{:016x}", hash(&body)) == expected {
+        if format!("{:016x}", hash(&self.line(&Pointer::parse(path))?)) == expected {
             Ok(())
         } else {
             Err(MatchError::Differs)
@@ -117,22 +115,23 @@ impl Document {
         };
         if place.is_root() && matches!(edit, Edit::Post | Edit::Patch) {
             // All of it is replaced, so that none of it need be copied.
-            return Ok(Self::new(value)?);
+            return Ok(Self::new(&value)?);
         }
-        let mut root = self.root.clone();
+        let mut root = self.root();
         access::apply(&mut root, edit, place, value)?;
         let config = root.get_mut(ROOT).map(Value::take).unwrap_or_default();
-        Ok(Self::new(config)?)
+        Ok(Self::new(&config)?)
     }
 
     /// Whether it is no configuration.
     pub(crate) fn is_empty(&self) -> bool {
-        self.root.get(ROOT).is_none_or(Value::is_null)
+        &*self.text == "null"
     }
 
     /// Whether the configuration may be kept on disk: unless `admin.config.persist` is `false`.
     pub(crate) fn may_persist(&self) -> bool {
-        self.root.pointer("/config/admin/config/persist") != Some(&Value::Bool(false))
+        let says_nothing = !self.text.contains("\"persist\"");
+        says_nothing || self.root().pointer("/config/admin/config/persist") != Some(&Value::Bool(false))
     }
 
     /// The configuration that the document is.
@@ -146,6 +145,23 @@ impl Document {
         }
         // `@id`s are passed over when it is decoded.
         caddy_config::from_json(FILE, &self.text)
+    }
+
+    /// The value at `place` as one line with a line feed.
+    fn line(&self, place: &Pointer) -> Result<String, EditError> {
+        let mut line = if place.is_root() {
+            self.text.to_string()
+        } else {
+            print::line(access::find(&self.root(), place)?)
+        };
+        line.push('\n');
+        Ok(line)
+    }
+
+    /// An object with the one key `config`, so that paths begin with that.
+    fn root(&self) -> Value {
+        let config = read::value(self.text.as_bytes()).expect("it was printed from a value");
+        Value::Object(Map::from_iter([(ROOT.to_owned(), config)]))
     }
 }
 

@@ -22,7 +22,7 @@ const MOST: usize = 16;
 pub(crate) fn edit(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let base = read::value(BASE.as_bytes()).expect("the first document is JSON");
-    let mut document = Document::new(base).expect("the ids of the first document differ");
+    let mut document = Document::new(&base).expect("the ids of the first document differ");
     for edit in text.split("\n%%\n").take(MOST) {
         let (head, body) = edit.split_once('\n').unwrap_or((edit, ""));
         let Some((edit, target)) = parse(head) else { return };
@@ -76,7 +76,7 @@ fn place(document: &Document, target: &str) -> Option<Pointer> {
 /// What holds for every document.
 fn check(document: &Document) {
     let again = read::value(document.text().as_bytes()).expect("what is printed is JSON");
-    let again = Document::new(again).expect("its ids differ");
+    let again = Document::new(&again).expect("its ids differ");
     assert_eq!(again.text(), document.text(), "what is saved is what was loaded");
     let whole = document
         .show(&Pointer::parse("/config/"))

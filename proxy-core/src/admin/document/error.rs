@@ -76,6 +76,9 @@ pub(crate) enum IdError {
     /// Arrays and objects are nested too deep for anybody to read them again.
     #[error("it is nested too deep")]
     Depth,
+    /// There are more values than anybody reads.
+    #[error("it has too many values")]
+    Values,
     /// It is neither text nor number.
     #[error("{0}: @id field must be a string or number")]
     Kind(String),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::error::IdError;
+use super::read::MAX_VALUES;
 
 /// The key of an id.
 const ID: &str = "@id";
@@ -29,7 +30,7 @@ impl Ids {
     /// The ids of `config`, which stands under the key `root`.
     pub(super) fn of(config: &Value, root: &str) -> Result<Self, IdError> {
         let mut ids = Self::default();
-        ids.index(config, &mut vec![Step::Key(root)])?;
+        ids.index(config, &mut vec![Step::Key(root)], &mut 0)?;
         Ok(ids)
     }
 
@@ -38,8 +39,17 @@ impl Ids {
         self.0.get(id).map(Vec::as_slice)
     }
 
-    fn index<'v>(&mut self, value: &'v Value, path: &mut Vec<Step<'v>>) -> Result<(), IdError> {
-        // Deeper, it could not be read again.
+    fn index<'v>(
+        &mut self,
+        value: &'v Value,
+        path: &mut Vec<Step<'v>>,
+        values: &mut usize,
+    ) -> Result<(), IdError> {
+        // Deeper or larger, it could not be read again.
+        *values += 1;
+        if *values > MAX_VALUES {
+            return Err(IdError::Values);
+        }
         if path.len() > MAX_DEPTH && (value.is_object() || value.is_array()) {
             return Err(IdError::Depth);
         }
@@ -51,14 +61,14 @@ impl Ids {
                         continue;
                     }
                     path.push(Step::Key(key));
-                    self.index(value, path)?;
+                    self.index(value, path, values)?;
                     path.pop();
                 }
             }
             Value::Array(list) => {
                 for (index, value) in list.iter().enumerate() {
                     path.push(Step::Index(index));
-                    self.index(value, path)?;
+                    self.index(value, path, values)?;
                     path.pop();
                 }
             }

@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 use serde_json::{Map, Number, Value};
 
 /// A text of more values is refused. A configuration of 10,000 sites has about 300,000.
-const MAX_VALUES: usize = 2_000_000;
+pub(super) const MAX_VALUES: usize = 2_000_000;
 
 /// Reads one value and nothing behind it. Nesting is limited by serde_json, to 128.
 pub(in crate::admin) fn value(text: &[u8]) -> Result<Value, String> {

@@ -13,7 +13,7 @@ fn document() -> Document {
         {"@id": 7, "handle": [{"handler": "static_response", "body": "b"}]},
     ]);
     let servers = json!({"s": {"listen": ["127.0.0.1:0"], "routes": routes}});
-    Document::new(json!({"admin": {"listen": "localhost:48643"}, "apps": {"http": {"servers": servers}}}))
+    Document::new(&json!({"admin": {"listen": "localhost:48643"}, "apps": {"http": {"servers": servers}}}))
         .unwrap()
 }
 
@@ -237,7 +237,7 @@ fn objects_are_found_by_their_ids() {
 
 #[test]
 fn a_key_with_a_slash_does_not_lead_an_id_astray() {
-    let document = Document::new(json!({"a/..": {"...": {"@id": "x", "v": 1}}, "v": 2})).unwrap();
+    let document = Document::new(&json!({"a/..": {"...": {"@id": "x", "v": 1}}, "v": 2})).unwrap();
     let place = document.locate("x", "v").unwrap();
     assert_eq!(document.show(&place).unwrap().body, "1\n");
 }
@@ -365,7 +365,7 @@ proptest! {
     fn an_edit_that_is_refused_says_why_and_one_that_is_made_can_be_seen(
         config in values(), path in paths(), new in values(), which in 0..4_usize,
     ) {
-        let document = Document::new(config).unwrap();
+        let document = Document::new(&config).unwrap();
         let before = document.text().to_owned();
         let edit = [Edit::Post, Edit::Put, Edit::Patch, Edit::Delete][which];
         let place = Pointer::parse(&path);
@@ -373,7 +373,7 @@ proptest! {
         match document.edited(edit, &place, body.as_bytes()) {
             Err(error) => prop_assert!(error.status().is_client_error() && !error.to_string().is_empty()),
             Ok(edited) => {
-                let reread = Document::new(read::value(edited.text().as_bytes()).unwrap()).unwrap();
+                let reread = Document::new(&read::value(edited.text().as_bytes()).unwrap()).unwrap();
                 prop_assert_eq!(reread.text(), edited.text(), "what is saved loads as the same document");
                 if edit == Edit::Patch {
                     let shown = edited.show(&place).unwrap().body;
@@ -386,7 +386,7 @@ proptest! {
 
     #[test]
     fn what_was_put_can_be_deleted_again(config in values(), path in paths(), new in values()) {
-        let document = Document::new(config).unwrap();
+        let document = Document::new(&config).unwrap();
         let place = Pointer::parse(&path);
         if let Ok(put) = document.edited(Edit::Put, &place, print::line(&new).as_bytes()) {
             let deleted = put.edited(Edit::Delete, &place, b"").unwrap();
