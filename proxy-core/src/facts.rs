@@ -15,6 +15,8 @@ pub(crate) struct Facts {
     pub(crate) local: Option<SocketAddr>,
     /// The TLS of its connection.
     pub(crate) tls: Option<Arc<TlsFacts>>,
+    /// When the listener that it came by will close, once that is known.
+    pub(crate) closing: Option<Instant>,
     /// Where it was sent last.
     pub(crate) upstream: Option<Chosen>,
     /// How often it was sent elsewhere after a first attempt.
@@ -67,6 +69,7 @@ impl Facts {
             began: Instant::now(),
             local: None,
             tls: None,
+            closing: None,
             upstream: None,
             retries: 0,
             sent: None,

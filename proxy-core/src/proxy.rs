@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use caddy_config::Config;
 use tokio::sync::mpsc;
+use tokio::time;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -221,6 +222,11 @@ impl Proxy {
                 () = closing.cancelled() => {}
             }
             self.reconciler.stop();
+            let delay = self.reconciler.announce_stop();
+            if !delay.is_zero() {
+                info!(?delay, "listeners stay open before they close");
+                closing.run_until_cancelled(time::sleep(delay)).await;
+            }
             closing.cancel();
             self.reconciler.close().await;
             std::future::pending::<()>().await;

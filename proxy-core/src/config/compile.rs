@@ -16,6 +16,7 @@ use crate::environment::Environment;
 use crate::failure_log::FailureGates;
 use crate::forward::proxy::Proxy;
 use crate::forward::view::{Entry, ServerView, View};
+use crate::http::forwarded::Trusted;
 use crate::http::server::HttpSettings;
 use crate::http::sweep::ConnLimits;
 use crate::ip_set::IpSet;
@@ -133,6 +134,12 @@ pub(crate) fn compile(config: &model::Config, surroundings: &Surroundings) -> Re
     let grace = config.apps.http.as_ref().and_then(|app| app.grace_period);
     let mut view = View::new(servers, clusters, proxies, grace);
     view.log_files = log_files;
+    view.shutdown_delay = config
+        .apps
+        .http
+        .as_ref()
+        .and_then(|app| app.shutdown_delay)
+        .unwrap_or_default();
     Ok(Compiled {
         view,
         listeners,
@@ -246,7 +253,10 @@ impl Compiler<'_> {
             named_routes: compiled.named,
             asked: compiled.asked,
             log_slots: compiled.log_slots,
-            trusted_proxies: IpSet::new(&trusted),
+            trusted_proxies: Trusted {
+                networks: IpSet::new(&trusted),
+                unix: server.trusted_proxies_unix,
+            },
             client_ip_fields: fields,
             body_timeout: server.read_timeout,
             write_timeout: server.write_timeout,

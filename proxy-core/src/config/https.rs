@@ -13,6 +13,7 @@ use http::header::{self, HeaderName};
 use super::compile::{Compiler, Planned, Ports};
 use crate::failure_log::FailureGates;
 use crate::forward::view::ServerView;
+use crate::http::forwarded::Trusted;
 use crate::http::server::HttpSettings;
 use crate::http::sweep::ConnLimits;
 use crate::ip_set::IpSet;
@@ -274,7 +275,10 @@ fn redirecting(list: Vec<Route>) -> ServerView {
         named_routes: Vec::new(),
         asked: Asked::default(),
         log_slots: LogSlots::default(),
-        trusted_proxies: IpSet::new(&[]),
+        trusted_proxies: Trusted {
+            networks: IpSet::new(&[]),
+            unix: false,
+        },
         client_ip_fields: vec![HeaderName::from_static("x-forwarded-for")],
         body_timeout: None,
         write_timeout: None,

@@ -67,12 +67,9 @@ pub(super) struct Next {
 // === impl Listeners ===
 
 impl Listeners {
-    /// The real addresses, those of port 0 with the port that the system chose.
-    pub(super) fn addresses(&self) -> Vec<Address> {
-        self.open
-            .iter()
-            .map(|open| open.listener.address.clone())
-            .collect()
+    /// Those that are open.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Listener>> {
+        self.open.iter().map(|open| &open.listener)
     }
 
     /// Binds what is new in `wanted`, for this many threads. Nothing of this set changes.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use caddy_config::Config;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Mutex, oneshot};
+use tokio::time::Instant;
 use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
 
@@ -18,8 +19,10 @@ use crate::config::compile::{self, Compiled, Surroundings};
 use crate::config::{BuildError, BuildErrors};
 use crate::forward::view::View;
 use crate::forward::worker::Worker;
+use crate::listener::bind::Accepting;
 use crate::listener::{Address, Listener};
 use crate::snapshot::Snapshot;
+use crate::tasks::Tasks;
 use crate::thread::Command;
 
 /// How often replaced views are looked at.
@@ -37,6 +40,7 @@ pub(crate) struct Reconciler {
     /// there are many routes or a log that nobody writes to any more.
     old_views: sync::Mutex<Vec<Arc<View>>>,
     parts: sync::Mutex<Vec<Arc<dyn Part>>>,
+    tasks: Tasks,
     started: AtomicBool,
     stop: CancellationToken,
 }
@@ -45,7 +49,7 @@ pub(crate) struct Reconciler {
 #[derive(Debug, Default)]
 struct Running {
     config: Arc<Config>,
-    addresses: Vec<Address>,
+    listeners: Vec<Arc<Listener>>,
 }
 
 /// What only a load may touch.
@@ -54,8 +58,8 @@ struct State {
     revision: u64,
     listeners: Listeners,
     threads: Vec<UnboundedSender<Command>>,
-    /// Sockets of removed listeners that threads were told to close.
-    closing: Vec<oneshot::Receiver<()>>,
+    /// Removed listeners whose sockets are still open.
+    removed: Vec<Arc<Listener>>,
 }
 
 /// A configuration for which everything that can fail was done.
@@ -85,8 +89,9 @@ impl Reconciler {
                 revision: 0,
                 listeners: Listeners::default(),
                 threads,
-                closing: Vec::new(),
+                removed: Vec::new(),
             })),
+            tasks: Tasks::default(),
             old_views: sync::Mutex::default(),
             parts: sync::Mutex::default(),
             started: AtomicBool::new(false),
@@ -124,22 +129,28 @@ impl Reconciler {
 
     /// See [`Control::load`](super::Control::load).
     pub(crate) async fn load(self: Arc<Self>, config: Config) -> Result<Applied, BuildErrors> {
-        let mut state = Arc::clone(&self.state).lock_owned().await;
-        // An earlier load may have been given up while it waited.
-        self.until_closed(&mut state).await;
+        let (told, outcome) = oneshot::channel();
         let this = Arc::clone(&self);
-        // On a thread that may wait for disks and names, and never given up halfway.
+        // A task of its own, which nobody can give up halfway.
+        self.tasks.spawn("load", async move {
+            let _nobody_waits = told.send(this.load_next(config).await);
+        });
+        outcome.await.unwrap_or(Err(BuildError::Fault.into()))
+    }
+
+    async fn load_next(self: Arc<Self>, config: Config) -> Result<Applied, BuildErrors> {
+        let mut state = Arc::clone(&self.state).lock_owned().await;
+        // If one was removed before the threads have started.
+        self.close_removed(&mut state).await;
+        let this = Arc::clone(&self);
+        // On a thread that may wait for disks and names.
         let work = task::spawn_blocking(move || {
             let result = this.apply(&mut state, config);
             (state, result)
         });
-        match work.await {
-            Ok((mut state, result)) => {
-                self.until_closed(&mut state).await;
-                result
-            }
-            Err(_) => Err(BuildErrors(vec![BuildError::Fault])),
-        }
+        let (mut state, result) = work.await.map_err(|_| BuildError::Fault)?;
+        self.close_removed(&mut state).await;
+        result
     }
 
     /// See [`Control::join`](super::Control::join).
@@ -154,14 +165,18 @@ impl Reconciler {
 
     /// The addresses that are listened on.
     pub(crate) fn addresses(&self) -> Vec<Address> {
-        self.running.current().addresses.clone()
+        let listeners = &self.running.current().listeners;
+        listeners
+            .iter()
+            .map(|listener| listener.address.clone())
+            .collect()
     }
 
     /// See [`Control::addresses`](super::Control::addresses).
     pub(crate) fn tcp_addresses(&self) -> Vec<SocketAddr> {
-        let all = &self.running.current().addresses;
-        let tcp = all.iter().filter_map(|address| match address {
-            Address::Tcp(address) => Some(*address),
+        let all = self.addresses().into_iter();
+        let tcp = all.filter_map(|address| match address {
+            Address::Tcp(address) => Some(address),
             Address::Unix(_) => None,
         });
         tcp.collect()
@@ -177,6 +192,17 @@ impl Reconciler {
         self.stop.cancelled().await;
     }
 
+    /// Lets the listeners say that they are about to close, and says how long they stay open yet.
+    pub(crate) fn announce_stop(&self) -> Duration {
+        let delay = self.views.current().shutdown_delay;
+        if !delay.is_zero() {
+            for listener in &self.running.current().listeners {
+                listener.place.announce(Instant::now() + delay);
+            }
+        }
+        delay
+    }
+
     /// Removes the files of unix sockets: nobody can connect any more.
     pub(crate) async fn close(&self) {
         self.state.lock().await.listeners = Listeners::default();
@@ -187,13 +213,21 @@ impl Reconciler {
         self.started.store(true, Ordering::Release);
     }
 
-    async fn until_closed(&self, state: &mut State) {
+    /// Closes the sockets of removed listeners, those for which a delay was configured once that has passed.
+    async fn close_removed(&self, state: &mut State) {
         if !self.started.load(Ordering::Acquire) {
             return;
         }
-        for closed in state.closing.drain(..) {
-            // A thread that has ended holds no socket.
-            let _ended = closed.await;
+        for listener in std::mem::take(&mut state.removed) {
+            if let Some(at) = listener.place.closing() {
+                // A stop has a delay of its own.
+                self.stop.run_until_cancelled(time::sleep_until(at)).await;
+            }
+            let closed: Vec<_> = state.close(&listener).collect();
+            for closed in closed {
+                // A thread that has ended holds no socket.
+                let _ended = closed.await;
+            }
         }
     }
 
@@ -228,6 +262,9 @@ impl Reconciler {
         let last = self.views.current();
         for listener in &next.removed {
             listener.place.retire(Arc::clone(&last));
+            if !last.shutdown_delay.is_zero() {
+                listener.place.announce(Instant::now() + last.shutdown_delay);
+            }
         }
         let routes_changed = self.running.current().config.apps != config.apps;
         state.listeners.become_next(&mut next);
@@ -237,7 +274,7 @@ impl Reconciler {
         self.surroundings.resolvers.begin();
         self.running.publish(Running {
             config: Arc::new(config),
-            addresses: state.listeners.addresses(),
+            listeners: state.listeners.all().cloned().collect(),
         });
         state.revision += 1;
         let name = |listener: &Arc<Listener>| listener.address.to_string();
@@ -249,7 +286,8 @@ impl Reconciler {
             kept: next.kept,
             routes_changed,
         };
-        state.tell(next);
+        state.open(next.added);
+        state.removed.append(&mut next.removed);
         commits.into_iter().for_each(|commit| commit());
         Ok(applied)
     }
@@ -301,19 +339,21 @@ fn lock<T>(mutex: &sync::Mutex<T>) -> sync::MutexGuard<'_, T> {
 // === impl State ===
 
 impl State {
-    /// Tells each thread what to open and to close. One that has ended needs nothing.
-    fn tell(&mut self, next: Next) {
-        for (listener, sockets) in next.added {
+    /// Gives each thread its socket. One that has ended needs none.
+    fn open(&self, added: Vec<(Arc<Listener>, Vec<Accepting>)>) {
+        for (listener, sockets) in added {
             for (thread, socket) in self.threads.iter().zip(sockets) {
                 let _ended = thread.send(Command::Open(socket, Arc::clone(&listener)));
             }
         }
-        for listener in next.removed {
-            for thread in &self.threads {
-                let (closed, waiting) = oneshot::channel();
-                let _ended = thread.send(Command::Close(Arc::clone(&listener), closed));
-                self.closing.push(waiting);
-            }
-        }
+    }
+
+    /// Tells each thread to close its socket. The result tells when it has.
+    fn close(&self, listener: &Arc<Listener>) -> impl Iterator<Item = oneshot::Receiver<()>> {
+        self.threads.iter().map(move |thread| {
+            let (closed, waiting) = oneshot::channel();
+            let _ended = thread.send(Command::Close(Arc::clone(listener), closed));
+            waiting
+        })
     }
 }

@@ -9,6 +9,8 @@ use http::{Request, Response, StatusCode, header};
 use http_body::Body as _;
 
 pub(super) use self::failing::refuse;
+use tokio::time::Instant;
+
 use self::proxying::Sent;
 use super::access_log::{Access, Seen};
 use super::interim;
@@ -101,6 +103,7 @@ impl<'a> Journey<'a> {
         view: &'a View,
         server: &'a ServerView,
         connection: &'a Connection,
+        closing: Option<Instant>,
         mut request: Box<Request<Body>>,
     ) -> Result<Self, Box<Response<Body>>> {
         let access = server
@@ -141,7 +144,11 @@ impl<'a> Journey<'a> {
         let client_upgrade = OnUpgrade::of(&mut parts.extensions);
         let mut cx = Context::new(parts, host, connection.peer(), client.ip, connection.is_tls());
         if server.asked.any() {
-            cx.facts = Some(Box::new(Facts::now()));
+            let facts = Facts {
+                closing,
+                ..Facts::now()
+            };
+            cx.facts = Some(Box::new(facts));
         }
         Ok(Self {
             worker,

@@ -72,7 +72,8 @@ impl Handler {
             return Ok(reply::text(StatusCode::SERVICE_UNAVAILABLE));
         };
         let mut unanswered = Unanswered(Some(worker));
-        let mut journey = match Journey::begin(worker, &view, server, connection, request) {
+        let closing = self.serves.closing();
+        let mut journey = match Journey::begin(worker, &view, server, connection, closing, request) {
             Ok(journey) => journey,
             Err(answer) => {
                 unanswered.0 = None;

@@ -7,15 +7,16 @@ use std::time::Duration;
 use http::header::HeaderName;
 use rustls::ServerConfig;
 use socket2::TcpKeepalive;
+use tokio::time::Instant;
 
 use super::access_log::AccessLogs;
 use super::proxy::{self, Proxy};
 use crate::failure_log::FailureGates;
 use crate::http::connection::Group;
+use crate::http::forwarded::Trusted;
 use crate::http::proxy_protocol::ProxyProtocol;
 use crate::http::server::HttpSettings;
 use crate::http::sweep::ConnLimits;
-use crate::ip_set::IpSet;
 use crate::log::{FileSettings, LogWriter};
 use crate::routing::routes::{Route, Routes};
 use crate::routing::slots::{Asked, LogSlots};
@@ -37,6 +38,8 @@ pub(crate) struct View {
     pub(crate) entries: Vec<Option<Entry>>,
     /// How long what is in flight may take once its listener is gone. Default 30 seconds.
     pub(crate) grace: Duration,
+    /// How long a listener that is to close stays open. Default: not at all.
+    pub(crate) shutdown_delay: Duration,
     /// Log files, and how they go on once this view is the current one.
     pub(crate) log_files: Vec<(Arc<LogWriter>, FileSettings)>,
     names: Vec<Arc<Name>>,
@@ -73,6 +76,8 @@ pub(crate) struct Place {
     group: Group,
     /// Set when the listener is removed: its last connections go on with what was served then.
     last: OnceLock<Arc<View>>,
+    /// When it will close, once that is known.
+    closing: OnceLock<Instant>,
 }
 
 /// One server: the sites behind a set of listeners.
@@ -88,7 +93,7 @@ pub(crate) struct ServerView {
     pub(crate) asked: Asked,
     /// The variables that the access log looks at.
     pub(crate) log_slots: LogSlots,
-    pub(crate) trusted_proxies: IpSet,
+    pub(crate) trusted_proxies: Trusted,
     /// The fields that name the client, in order of preference. Default `X-Forwarded-For`.
     pub(crate) client_ip_fields: Vec<HeaderName>,
     /// How long a request body may take in all. Default: no limit.
@@ -126,6 +131,7 @@ impl View {
             entries: Vec::new(),
             log_files: Vec::new(),
             grace: grace.filter(|grace| !grace.is_zero()).unwrap_or(GRACE),
+            shutdown_delay: Duration::ZERO,
         }
     }
 
@@ -181,6 +187,14 @@ impl Serves {
         }
     }
 
+    /// When the requests' listener will close, once that is known.
+    pub(crate) fn closing(&self) -> Option<Instant> {
+        match self {
+            Self::Listener(place) => place.closing(),
+            Self::Named(_) => None,
+        }
+    }
+
     /// The server in it.
     pub(crate) fn server<'v>(&self, view: &'v View) -> Option<&'v ServerView> {
         match self {
@@ -199,6 +213,7 @@ impl Place {
             index,
             group,
             last: OnceLock::new(),
+            closing: OnceLock::new(),
         }
     }
 
@@ -219,9 +234,20 @@ impl Place {
         }
     }
 
-    /// Whether the listener was removed.
-    pub(crate) fn is_retired(&self) -> bool {
-        self.last.get().is_some()
+    /// When the listener will close, once that is known.
+    pub(crate) fn closing(&self) -> Option<Instant> {
+        self.closing.get().copied()
+    }
+
+    /// The listener will close.
+    pub(crate) fn announce(&self, at: Instant) {
+        // What was said first holds.
+        let _already = self.closing.set(at);
+    }
+
+    /// Whether the listener was removed, and its socket does not stay open for a while.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.last.get().is_some() && self.closing().is_none_or(|at| at <= Instant::now())
     }
 
     /// The listener is removed; `last` is the last view that has it.

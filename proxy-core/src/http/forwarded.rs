@@ -19,6 +19,14 @@ const MAX_ELEMENTS: usize = 64;
 /// How many proxies of this kind a request may come through.
 const MAX_HOPS: usize = 8;
 
+/// Which peers are trusted proxies.
+#[derive(Debug)]
+pub(crate) struct Trusted {
+    pub(crate) networks: IpSet,
+    /// Those that come by a unix socket.
+    pub(crate) unix: bool,
+}
+
 /// The client of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Client {
@@ -35,25 +43,30 @@ pub(crate) struct Client {
 pub(crate) fn client(
     connection: &Connection,
     headers: &HeaderMap,
-    trusted: &IpSet,
+    trusted: &Trusted,
     fields: &[HeaderName],
 ) -> Client {
     let peer = connection.peer().map(|peer| peer.ip());
-    let Some(peer) = peer.filter(|peer| trusted.contains(*peer)) else {
+    if !peer.map_or(trusted.unix, |peer| trusted.networks.contains(peer)) {
         return Client {
             ip: peer,
             via_trusted_proxy: false,
         };
-    };
+    }
     let named = fields.iter().find(|field| headers.contains_key(*field));
-    let ip = named.map_or(peer, |field| from_right(headers, field, trusted, peer));
+    let ip = named.map_or(peer, |field| from_right(headers, field, &trusted.networks, peer));
     Client {
-        ip: Some(ip),
+        ip,
         via_trusted_proxy: true,
     }
 }
 
-fn from_right(headers: &HeaderMap, field: &HeaderName, trusted: &IpSet, peer: IpAddr) -> IpAddr {
+fn from_right(
+    headers: &HeaderMap,
+    field: &HeaderName,
+    trusted: &IpSet,
+    peer: Option<IpAddr>,
+) -> Option<IpAddr> {
     let mut vouched = peer;
     let lines: Vec<&HeaderValue> = headers.get_all(field).iter().collect();
     let elements = lines
@@ -65,9 +78,9 @@ fn from_right(headers: &HeaderMap, field: &HeaderName, trusted: &IpSet, peer: Ip
             return vouched;
         };
         if !trusted.contains(ip) {
-            return ip;
+            return Some(ip);
         }
-        vouched = ip;
+        vouched = Some(ip);
     }
     vouched
 }
@@ -191,8 +204,34 @@ mod tests {
         Connection::new(peer.parse().unwrap(), false)
     }
 
-    fn trusted() -> IpSet {
-        IpSet::new(&["10.0.0.0/8".parse().unwrap()])
+    fn trusted() -> Trusted {
+        Trusted {
+            networks: IpSet::new(&["10.0.0.0/8".parse().unwrap()]),
+            unix: false,
+        }
+    }
+
+    #[test]
+    fn a_peer_on_a_unix_socket_names_the_client_only_if_it_is_trusted() {
+        for (unix, named, ip) in [
+            (false, &["7.7.7.7"][..], None),
+            (true, &["7.7.7.7"], "7.7.7.7".parse().ok()),
+            (true, &["7.7.7.7, 10.1.1.1"], "7.7.7.7".parse().ok()),
+            (true, &[], None),
+        ] {
+            let trusted = Trusted { unix, ..trusted() };
+            let found = client(
+                &Connection::local(false),
+                &xff(named),
+                &trusted,
+                &[X_FORWARDED_FOR],
+            );
+            let expected = Client {
+                ip,
+                via_trusted_proxy: unix,
+            };
+            assert_eq!(found, expected, "{named:?}");
+        }
     }
 
     fn xff(lines: &[&str]) -> HeaderMap {

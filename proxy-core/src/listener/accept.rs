@@ -87,7 +87,7 @@ async fn connection(
     drop(view);
     let state = Arc::new(ConnState::in_group(listener.place.group()));
     let open = worker.connections.register(Arc::clone(&state), entry.limits);
-    if worker.tasks.stop().is_cancelled() || listener.place.is_retired() {
+    if worker.tasks.stop().is_cancelled() || listener.place.is_closed() {
         open.leave(worker.view.current().grace);
     }
     if let Some(keepalive) = &entry.keepalive {

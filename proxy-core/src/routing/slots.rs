@@ -104,7 +104,10 @@ impl Slots {
     pub(crate) fn note(&mut self, placeholder: &Placeholder) {
         match placeholder {
             Placeholder::Duration | Placeholder::DurationMs => self.asked.time = true,
-            Placeholder::Tls(_) | Placeholder::Local(_) => self.asked.connection = true,
+            Placeholder::Tls(_)
+            | Placeholder::Local(_)
+            | Placeholder::ShuttingDown
+            | Placeholder::TimeUntilShutdown => self.asked.connection = true,
             Placeholder::Upstream(_) | Placeholder::Proxy(_) => self.asked.upstream = true,
             _ => {}
         }

@@ -8,6 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use caddy_config::{AddressPart, ErrorPart, Placeholder, ProxyPart, SystemPart, TimePart, UpstreamPart};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{StatusCode, Version};
+use tokio::time::Instant;
 
 use super::duration::GoDuration;
 use super::tls;
@@ -64,7 +65,11 @@ pub(super) fn placeholder(placeholder: &Placeholder, cx: &Context, out: &mut Str
         Placeholder::Time(part) => time(*part, out),
         Placeholder::Tls(part) => tls::part(part, cx, out),
         Placeholder::Local(part) => local(*part, cx, out),
-        Placeholder::ShuttingDown => out.push_str("false"),
+        Placeholder::ShuttingDown => push(out, closing(cx).is_some()),
+        Placeholder::TimeUntilShutdown => {
+            let left = closing(cx).map(|at| at.saturating_duration_since(Instant::now()));
+            push_any(out, left.map(GoDuration));
+        }
         _ => target(placeholder, cx, out),
     }
     true
@@ -95,6 +100,10 @@ pub(super) fn value(placeholder: &Placeholder, cx: &Context) -> Value {
         (_, true) => Value::Bool(text == "true"),
         _ => Value::text(&text),
     }
+}
+
+fn closing(cx: &Context) -> Option<Instant> {
+    cx.facts.as_ref().and_then(|facts| facts.closing)
 }
 
 // === the target ===

@@ -147,6 +147,36 @@ async fn connections_that_wait_to_be_accepted_are_served_before_their_socket_clo
 }
 
 #[tokio::test]
+async fn a_listener_that_is_to_close_says_so_for_the_shutdown_delay() {
+    const SAYS: &str = "\trespond {http.shutting_down}";
+    let ip = Net::fresh().pod(1);
+    let (stays, goes) = (free(ip), free(ip));
+    let delayed = |list: &[String]| sites(list).replace("admin off\n", "admin off\n\tshutdown_delay 1s\n");
+    let rig = Rig::caddyfile(&delayed(&[site(stays, SAYS), site(goes, SAYS)]));
+    assert_eq!(Wire::connect(goes).await.ask(get("/")).await.body, b"false");
+
+    let during = async {
+        eventually("a listener that is about to close", async || {
+            let answer = Wire::connect(goes).await.ask(get("/")).await;
+            (answer.body == b"true").then_some(())
+        })
+        .await;
+        assert_eq!(Wire::connect(stays).await.ask(get("/")).await.body, b"false");
+    };
+    let only = delayed(&[site(stays, SAYS)]);
+    tokio::join!(rig.reload(&only), during);
+    assert!(TcpStream::connect(goes).await.is_err());
+
+    rig.begin_stop();
+    eventually("a proxy that is about to stop", async || {
+        let answer = Wire::connect(stays).await.ask(get("/")).await;
+        (answer.body == b"true").then_some(())
+    })
+    .await;
+    assert!(rig.until_stopped().await.drained);
+}
+
+#[tokio::test]
 async fn one_address_can_become_all_and_all_one() {
     let port = free(Ipv4Addr::LOCALHOST).port();
     let one = format!("http://:{port} {{\n\tbind 127.0.0.1\n\trespond one\n}}\n");

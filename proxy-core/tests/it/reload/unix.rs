@@ -49,6 +49,18 @@ async fn a_site_is_served_on_a_unix_socket_by_all_workers() {
 }
 
 #[tokio::test]
+async fn a_peer_on_a_unix_socket_may_be_trusted_to_name_the_client() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("site.sock");
+    let site = local(&path, "", "\trespond \"{remote_host} {client_ip}\"");
+    let global = super::GLOBAL.replace("}\n", "\tservers {\n\t\ttrusted_proxies_unix\n\t}\n}\n");
+    let _rig = Rig::caddyfile(&format!("{global}{site}"));
+    let asked = get("/").replace("\r\n\r\n", "\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n");
+    let answer = Wire::connect_unix(&path).await.ask(asked).await;
+    assert_eq!(answer.body, b"@ 192.0.2.1");
+}
+
+#[tokio::test]
 async fn sockets_come_and_go_and_change_their_mode_while_the_proxy_runs() {
     let folder = tempfile::tempdir().unwrap();
     let (first, second) = (
