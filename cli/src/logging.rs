@@ -9,18 +9,19 @@ mod line;
 mod sink;
 
 use std::io::{self, IsTerminal as _};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
 use caddy_config::{
-    AppendEncoder, FilterEncoder, Log, LogEncoder, LogLevel, LogLevelName, LogWriter, Logging,
+    AppendEncoder, Config, FilterEncoder, Log, LogEncoder, LogLevel, LogLevelName, LogWriter, Logging,
 };
-use proxy_core::{Destination, LogFiles};
+use proxy_core::{BuildError, BuildErrors, Commit, Destination, LogFiles, Part};
 use tracing::level_filters::LevelFilter;
 use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::registry::Registry;
+use tracing_subscriber::reload;
 
 use self::line::{Form, Line};
 use self::sink::Sink;
@@ -54,15 +55,36 @@ enum Place {
     Stream(Sink),
 }
 
+/// The log of the process, which each configuration may change.
+#[derive(Debug)]
+pub(crate) struct ProcessLog {
+    loggers: reload::Handle<Loggers, Registry>,
+    coloured: bool,
+    files: LogFiles,
+    /// What the loggers were made from.
+    logging: Arc<Mutex<Option<Logging>>>,
+}
+
 /// Starts logging for the whole process, once. `coloured` is for lines that people read on standard error.
 ///
 /// # Errors
 ///
 /// A log file that cannot be opened, with its path.
-pub(crate) fn start(logging: Option<&Logging>, coloured: bool, files: &LogFiles) -> anyhow::Result<()> {
-    let loggers = Loggers::new(logging, coloured, files)?;
-    let subscriber = Registry::default().with(loggers);
-    tracing::subscriber::set_global_default(subscriber).map_err(|_| anyhow!("logging was started already"))
+pub(crate) fn start(
+    logging: Option<&Logging>,
+    coloured: bool,
+    files: &LogFiles,
+) -> anyhow::Result<ProcessLog> {
+    let (layer, loggers) = reload::Layer::new(Loggers::new(logging, coloured, files)?);
+    let subscriber = Registry::default().with(layer);
+    tracing::subscriber::set_global_default(subscriber)
+        .map_err(|_| anyhow!("logging was started already"))?;
+    Ok(ProcessLog {
+        loggers,
+        coloured,
+        files: files.clone(),
+        logging: Arc::new(Mutex::new(logging.cloned())),
+    })
 }
 
 /// Starts logging of warnings and errors alone, to standard error.
@@ -76,7 +98,30 @@ pub(crate) fn start_quiet(coloured: bool) -> anyhow::Result<()> {
         logs,
         ..Logging::default()
     };
-    start(Some(&logging), coloured, &LogFiles::default())
+    start(Some(&logging), coloured, &LogFiles::default()).map(drop)
+}
+
+// === impl ProcessLog ===
+
+impl Part for ProcessLog {
+    fn prepare(&self, config: &Config) -> Result<Commit, BuildErrors> {
+        let next = config.logging.clone();
+        if *lock(&self.logging) == next {
+            return Ok(Box::new(|| {}));
+        }
+        let made = Loggers::new(next.as_ref(), self.coloured, &self.files);
+        let made = made.map_err(|error| BuildError::Part(format!("{error:#}").into()))?;
+        let (loggers, logging) = (self.loggers.clone(), Arc::clone(&self.logging));
+        Ok(Box::new(move || {
+            // It fails only once the process has no log any more.
+            let _gone = loggers.reload(made);
+            *lock(&logging) = next;
+        }))
+    }
+}
+
+fn lock(logging: &Mutex<Option<Logging>>) -> MutexGuard<'_, Option<Logging>> {
+    logging.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 // === impl Loggers ===

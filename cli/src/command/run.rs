@@ -28,7 +28,7 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Outcome {
     let files = Files(environment.clone());
     let (loaded, seen) = first(args, &files)?;
     let log_files = LogFiles::default();
-    logging::start(
+    let log = logging::start(
         loaded.config.logging.as_ref(),
         environment.coloured_stderr(),
         &log_files,
@@ -42,6 +42,7 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Outcome {
     runtime::block_on(async {
         let mut signals = Signals::listen()?;
         let proxy = Proxy::build(&loaded.config, &options)?;
+        proxy.control().join(Arc::new(log));
         let admin_options = AdminOptions {
             address: environment.admin_address().to_owned(),
             autosave: environment.autosave(),

@@ -96,6 +96,34 @@ fn a_file_that_is_mounted_as_kubernetes_does_is_followed() {
 }
 
 #[test]
+fn the_log_of_the_process_follows_the_configuration() {
+    let (running, client, directory) = start("", "\trespond one");
+    let log = directory.path().join("process.log");
+    let logged = |file: &str| {
+        saying(client.port, "two").replace(
+            "admin off",
+            &format!("admin off\n\tlog {{\n\t\toutput file {file}\n\t}}"),
+        )
+    };
+    directory.write("Caddyfile", &logged("/proc/no/such.log"));
+    running.signal("USR1");
+    running.stderr_line("the configuration is refused");
+    assert_eq!(client.get("/").body, "one");
+
+    directory.write("Caddyfile", &logged(&log.display().to_string()));
+    running.signal("USR1");
+    let loaded = (0..100_000).any(|_| client.get("/").body == "two");
+    assert!(loaded, "the configuration is not loaded");
+    running.signal("TERM");
+    assert_eq!(running.end().0, Some(0));
+    let lines = fs::read_to_string(log).unwrap();
+    assert!(
+        lines.contains("the configuration is loaded") && lines.contains("nothing was left"),
+        "{lines}"
+    );
+}
+
+#[test]
 fn what_cannot_be_read_again_cannot_be_watched() {
     let directory = Directory::new();
     let mut command = doorway(
