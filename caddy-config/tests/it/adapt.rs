@@ -2,7 +2,7 @@
 //!
 //! Those directly in the directory are what Caddy makes of them too, which is checked wherever a `caddy` is
 //! installed. `better/` holds those that Caddy gets wrong, each with the reason in its first line; `doors/` those
-//! with directives that plain Caddy does not have.
+//! with directives that plain Caddy does not have. `imports/` has what some of them import.
 
 use std::{
     fs,
@@ -11,10 +11,41 @@ use std::{
     thread,
 };
 
-use caddy_config::{Adapted, from_caddyfile, from_json};
+use caddy_config::{Adapted, FileError, Surroundings, from_caddyfile_in, from_json};
 
 /// The version that the corpus was made with.
 const CADDY: &str = "v2.11.7";
+
+/// The environment of the corpus.
+const VARIABLES: [(&str, &str); 6] = [
+    ("CORPUS_DIRECTIVES", "header X-A 1\n\theader X-B \"2 3\""),
+    ("CORPUS_EMPTY", ""),
+    ("CORPUS_HOST", "env.example.com"),
+    ("CORPUS_SITE", ":80 {\n\trespond \"from the environment\"\n}"),
+    ("CORPUS_WORD", "word"),
+    ("CORPUS_WORDS", "two words"),
+];
+
+/// The files of the corpus, and its environment.
+struct Corpus;
+
+impl Surroundings for Corpus {
+    fn variable(&self, name: &str) -> Option<String> {
+        let variable = VARIABLES.iter().find(|(known, _)| *known == name);
+        variable.map(|(_, value)| (*value).to_owned())
+    }
+
+    fn read(&self, path: &Path, _: usize) -> Result<Vec<u8>, FileError> {
+        fs::read(path).map_err(|_| FileError::NotFound)
+    }
+
+    fn list(&self, directory: &Path) -> Result<Vec<String>, FileError> {
+        let entries = fs::read_dir(directory).map_err(|_| FileError::NotFound)?;
+        Ok(entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect())
+    }
+}
 
 fn directory(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -34,8 +65,7 @@ fn caddyfiles(name: &str) -> Vec<PathBuf> {
 
 fn adapt(path: &Path) -> Adapted {
     let text = fs::read_to_string(path).unwrap();
-    let name = path.file_name().unwrap().to_string_lossy();
-    from_caddyfile(&name, &text, &|_| None).unwrap_or_else(|findings| panic!("{findings}"))
+    from_caddyfile_in(path.to_str().unwrap(), &text, &Corpus).unwrap_or_else(|findings| panic!("{findings}"))
 }
 
 fn expected(path: &Path) -> String {
@@ -65,6 +95,7 @@ fn the_corpus_is_free_of_warnings_but_where_one_is_due() {
     let due = [
         "basic_auth_old_name",
         "header_block",
+        "import_no_file",
         "options_only",
         "proxy_headers",
         "proxy_health_old",
@@ -119,6 +150,7 @@ fn by_caddy(path: &Path) -> Option<String> {
     let output = Command::new("caddy")
         .args(["adapt", "--pretty", "--config"])
         .arg(path)
+        .envs(VARIABLES)
         .output()
         .unwrap();
     output

@@ -15,6 +15,8 @@ mod json_handlers;
 #[cfg(test)]
 mod language;
 #[cfg(test)]
+mod layout;
+#[cfg(test)]
 mod listening;
 #[cfg(test)]
 mod logging;
