@@ -5,9 +5,9 @@
 //! more about the machine. Runs go round-robin between the proxies, so that a drift of the machine hits all of them.
 
 pub(crate) mod idle;
-mod launch;
+pub(crate) mod launch;
 mod load;
-mod meter;
+pub(crate) mod meter;
 pub(crate) mod origin;
 mod peers;
 mod report;

@@ -1,6 +1,6 @@
 //! The project's own tasks, run as `cargo xtask <task>`.
 //!
-//! `ci` is everything a change must pass; `tidy`, `codegen`, `test`, `fuzz` and `bench` are its parts and its
+//! `ci` is everything a change must pass; `tidy`, `codegen`, `test`, `fuzz`, `bench` and `reload` are its parts and its
 //! relatives.
 
 #![allow(
@@ -19,6 +19,7 @@ mod codegen;
 mod fuzz;
 mod metadata;
 mod process;
+mod reload;
 mod test;
 mod tidy;
 
@@ -48,6 +49,8 @@ enum Task {
     Fuzz(fuzz::Options),
     /// Doorway beside nginx, HAProxy and Caddy: CPU per request, latency, memory.
     Bench(bench::Options),
+    /// What clients notice of 500 reloads, with Doorway and with Caddy.
+    Reload(reload::Options),
     /// The server that the bench puts behind the proxies.
     #[command(hide = true)]
     Origin,
@@ -74,6 +77,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Test => test::run(),
         Task::Fuzz(options) => fuzz::run(&options),
         Task::Bench(options) => bench::run(&options),
+        Task::Reload(options) => reload::run(&options),
         Task::Origin => bench::origin::serve(),
         Task::Idle(options) => bench::idle::client(&options),
     }
