@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use base64::Engine as _;
+use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
-use base64::engine::{DecodePaddingMode, general_purpose};
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, InvalidHeaderValue};
 use zeroize::Zeroizing;
 

@@ -8,7 +8,6 @@ mod handlers;
 mod https;
 mod logs;
 mod matchers;
-#[allow(dead_code, reason = "the routes come to call it")]
 mod metrics;
 mod proxies;
 mod routes;

@@ -1,7 +1,6 @@
 //! HTTP as the proxy speaks it to clients: connections, head checks, header rules, replies.
 
 pub(crate) mod connection;
-#[allow(dead_code, unused_imports, reason = "the pipeline comes to call it")]
 pub(crate) mod forwarded;
 pub(crate) mod hop_by_hop;
 pub(crate) mod io;

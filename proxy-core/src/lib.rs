@@ -3,7 +3,6 @@
 #![doc = include_str!("../README.md")]
 
 mod admin;
-#[allow(dead_code, unused_imports, reason = "the pipeline comes to call it")]
 mod auth;
 mod body;
 mod clock;
@@ -26,7 +25,6 @@ mod log;
 pub mod manual;
 #[cfg(any(test, fuzzing))]
 mod memory;
-#[allow(dead_code, unused_imports, reason = "the pipeline comes to call it")]
 mod metrics;
 mod percent;
 mod proxy;

@@ -2,6 +2,8 @@
 
 use std::sync::RwLock;
 
+use base64::engine::general_purpose;
+
 use super::*;
 
 /// Makes one comparison at a time, each as long as `held` is locked for writing.

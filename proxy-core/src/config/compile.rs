@@ -10,7 +10,7 @@ use http::header::HeaderName;
 use super::error::{BuildError, BuildErrors};
 use super::https::{self, Https};
 use super::routes::{self, DoorsInScope};
-use super::{logs, sockets, support};
+use super::{logs, metrics, sockets, support};
 use crate::auth::Verifier;
 use crate::environment::Environment;
 use crate::failure_log::FailureGates;
@@ -76,6 +76,8 @@ pub(crate) struct Compiler<'a> {
     pub(crate) resolvers: &'a ResolverSet,
     pub(crate) errors: Vec<BuildError>,
     pub(crate) warnings: Vec<String>,
+    /// What requests are counted by, if they are.
+    pub(crate) metrics: Option<model::HttpMetrics>,
     /// Log files, and how they are to go on.
     pub(crate) log_files: Vec<(Arc<LogWriter>, FileSettings)>,
     pub(crate) clusters: Vec<Cluster>,
@@ -107,6 +109,7 @@ pub(crate) fn compile(config: &model::Config, surroundings: &Surroundings) -> Re
         errors: Vec::new(),
         warnings: Vec::new(),
         clusters: Vec::new(),
+        metrics: config.apps.http.as_ref().and_then(|app| app.metrics),
         log_files: Vec::new(),
         proxies: Vec::new(),
         doors: 0,
@@ -245,7 +248,8 @@ impl Compiler<'_> {
                 .push(format!("server {name}: HTTP/3 is not served by this version"));
         }
         support::server(self, server);
-        let compiled = routes::compile(self, server);
+        let counted = metrics::routes(self, self.metrics.as_ref(), name, server);
+        let compiled = routes::compile(self, server, counted.is_some());
         ServerView {
             name: name.to_owned(),
             routes: compiled.routes,
@@ -261,6 +265,7 @@ impl Compiler<'_> {
             body_timeout: server.read_timeout,
             write_timeout: server.write_timeout,
             logs: server.logs.as_ref().map(|logs| opened.for_server(logs)),
+            metrics: counted,
             gates: FailureGates::default(),
         }
     }

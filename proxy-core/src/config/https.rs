@@ -283,6 +283,7 @@ fn redirecting(list: Vec<Route>) -> ServerView {
         body_timeout: None,
         write_timeout: None,
         logs: None,
+        metrics: None,
         gates: FailureGates::default(),
     }
 }
@@ -341,6 +342,7 @@ fn redirect(compiler: &mut Compiler<'_>, host: Option<&String>, port: u16, ports
             ..StaticResponse::default()
         }))],
         terminal: true,
+        counted: None,
     }
 }
 

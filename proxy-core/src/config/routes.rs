@@ -23,14 +23,17 @@ pub(super) struct Compiled {
     pub(super) log_slots: LogSlots,
 }
 
-/// Compiles all routes of a server.
-pub(super) fn compile(compiler: &mut Compiler<'_>, server: &model::Server) -> Compiled {
+/// Compiles all routes of a server. `counts` says whether its own routes count their requests.
+pub(super) fn compile(compiler: &mut Compiler<'_>, server: &model::Server, counts: bool) -> Compiled {
     let numbers = server.named_routes.keys().cloned().zip(0..);
     compiler.named = numbers.collect();
     compiler.slots = Slots::new(compiler.surroundings.environment.clone());
     compiler.names = Arc::default();
     compiler.doors_of_server.clear();
-    let routes = list(compiler, &server.routes, &mut DoorsInScope::new());
+    let mut routes = list(compiler, &server.routes, &mut DoorsInScope::new());
+    for (number, route) in routes.iter_mut().enumerate() {
+        route.counted = counts.then_some(number);
+    }
     // Any of the server's requests may come here, with what any `doors_handler` decided.
     let mut scope = compiler.doors_of_server.clone();
     let errors = server
@@ -83,6 +86,7 @@ pub(super) fn list(
                     .collect(),
                 handlers: handlers::list(compiler, &route.handlers, scope),
                 terminal: route.terminal,
+                counted: None,
             };
             if route.terminal {
                 scope.truncate(before);

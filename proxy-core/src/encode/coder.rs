@@ -18,6 +18,9 @@ const GZIP_WINDOW: u8 = 15;
 const ZSTD_WINDOW: u32 = 17;
 const BROTLI_WINDOW: u32 = 18;
 
+/// The highest level of zstd whose tables are small by themselves.
+const ZSTD_SMALL: i32 = 3;
+
 /// A content coding, and how hard it tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Coding {
@@ -79,6 +82,11 @@ impl Coder {
             Coding::Zstd(level) => {
                 let mut encoder = Encoder::new(level)?;
                 encoder.set_parameter(CParameter::WindowLog(ZSTD_WINDOW))?;
+                if level > ZSTD_SMALL {
+                    // The tables of these levels are made for windows that are much larger: up to 20 MiB.
+                    encoder.set_parameter(CParameter::HashLog(ZSTD_WINDOW))?;
+                    encoder.set_parameter(CParameter::ChainLog(ZSTD_WINDOW + 1))?;
+                }
                 Self::Zstd(encoder)
             }
             Coding::Brotli(quality) => {

@@ -5,7 +5,7 @@ mod proxying;
 
 use std::pin::Pin;
 
-use http::{Request, Response, StatusCode, header};
+use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body::Body as _;
 
 pub(super) use self::failing::refuse;
@@ -26,6 +26,7 @@ use crate::http::forwarded;
 use crate::http::limit;
 use crate::http::target::{self, Asks};
 use crate::http::upgrade::OnUpgrade;
+use crate::metrics::{Format, Observation};
 use crate::request::Context;
 use crate::routing::header_ops::ResponseOps;
 use crate::routing::respond::StaticResponse;
@@ -41,6 +42,8 @@ pub(super) struct Journey<'a> {
     server: &'a ServerView,
     connection: &'a Connection,
     access: Option<Box<Access>>,
+    /// If requests are counted.
+    observation: Option<Box<Observation>>,
     /// For the access log.
     seen: Seen,
     cx: Box<Context>,
@@ -115,6 +118,8 @@ impl<'a> Journey<'a> {
             let body = std::mem::replace(request.body_mut(), Body::empty());
             *request.body_mut() = access.meter_request(body);
         }
+        let counts = server.metrics.is_some();
+        let observation = counts.then(|| Box::new(Observation::begin(worker.number, &request)));
         let (mut parts, body) = request.into_parts();
         let host = match target::check(&mut parts, connection.state().is_checked()) {
             Ok(Asks::Resource(host)) => host,
@@ -156,6 +161,7 @@ impl<'a> Journey<'a> {
             server,
             connection,
             access,
+            observation,
             seen,
             walk: Walk::new(&server.routes, &server.named_routes, &cx),
             cx: Box::new(cx),
@@ -172,8 +178,21 @@ impl<'a> Journey<'a> {
     pub(super) fn walk(&mut self) -> Next<'a> {
         loop {
             let step = self.walk.next(&mut self.cx);
+            self.observe();
             if let Some(next) = self.step(step) {
                 return next;
+            }
+        }
+    }
+
+    /// Counts the request for the routes that it has come to.
+    fn observe(&mut self) {
+        let (Some(observation), Some(routes)) = (&mut self.observation, &self.server.metrics) else {
+            return;
+        };
+        for number in self.walk.counted() {
+            if let Some(route) = routes.get(number) {
+                observation.enter(route, &self.cx.host_name());
             }
         }
     }
@@ -282,6 +301,9 @@ impl<'a> Journey<'a> {
         if self.server.write_timeout.is_some() {
             response = response.map(|body| limit::within(body, self.server.write_timeout));
         }
+        if let Some(observation) = self.observation.take() {
+            response = observation.answered(response, self.seen.is_unhandled);
+        }
         match self.access.take() {
             Some(access) => access.finish(response, self.seen(), &self.worker.counters),
             None => response,
@@ -330,8 +352,17 @@ impl<'a> Journey<'a> {
         }
     }
 
-    fn metrics(&mut self, _metrics: Metrics) -> Next<'a> {
-        self.end_of_routes()
+    /// The numbers of the process, in the format that the client likes best.
+    fn metrics(&mut self, metrics: Metrics) -> Next<'a> {
+        let accept = self.cx.parts.headers.get(header::ACCEPT);
+        let accept = accept.and_then(|accept| accept.to_str().ok());
+        let format = Format::accepted(accept.filter(|_| metrics.open_metrics));
+        let page = self.worker.metrics.page(format);
+        let mut response = Response::new(Body::full(page.text));
+        *response.headers_mut() = std::mem::take(&mut self.cx.answer);
+        let kind = HeaderValue::from_static(page.content_type);
+        response.headers_mut().insert(header::CONTENT_TYPE, kind);
+        self.settle(response)
     }
 
     // --- the request's body ---

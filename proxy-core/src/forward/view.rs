@@ -18,6 +18,7 @@ use crate::http::proxy_protocol::ProxyProtocol;
 use crate::http::server::HttpSettings;
 use crate::http::sweep::ConnLimits;
 use crate::log::{FileSettings, LogWriter};
+use crate::metrics::RouteMetrics;
 use crate::routing::routes::{Route, Routes};
 use crate::routing::slots::{Asked, LogSlots};
 use crate::snapshot::Snapshot;
@@ -101,6 +102,8 @@ pub(crate) struct ServerView {
     /// How long writing a response may take in all. Default: no limit.
     pub(crate) write_timeout: Option<Duration>,
     pub(crate) logs: Option<AccessLogs>,
+    /// Where its routes count their requests, by number.
+    pub(crate) metrics: Option<Vec<RouteMetrics>>,
     pub(crate) gates: FailureGates,
 }
 

@@ -29,9 +29,7 @@ use crate::upstream::pool::Pool;
 #[derive(Debug)]
 pub(crate) struct Worker {
     /// From 0 on.
-    #[allow(dead_code, reason = "the pipeline comes to use it")]
     pub(crate) number: usize,
-    #[allow(dead_code, reason = "the pipeline comes to use it")]
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) view: Arc<Snapshot<View>>,
     pub(crate) pool: Arc<Pool>,

@@ -34,6 +34,8 @@ pub(crate) struct Route {
     pub(crate) handlers: Vec<Handler>,
     /// After this route's handlers nothing else runs.
     pub(crate) terminal: bool,
+    /// The number under which its requests are counted, if they are.
+    pub(crate) counted: Option<usize>,
 }
 
 /// What a route does.

@@ -29,6 +29,8 @@ pub(crate) struct Walk<'v> {
     catches: Vec<Catch<'v>>,
     named: &'v [Route],
     doors: Option<(&'v Doors, Decision)>,
+    /// The numbers of routes that count their requests and were entered since somebody asked.
+    counted: Vec<usize>,
 }
 
 /// What is to do for a request.
@@ -105,6 +107,7 @@ impl<'v> Walk<'v> {
             catches: Vec::new(),
             named,
             doors: None,
+            counted: Vec::new(),
         }
     }
 
@@ -117,8 +120,8 @@ impl<'v> Walk<'v> {
                     continue;
                 }
                 match frame.enter_next_route(cx) {
-                    Ok(true) => {}
-                    Ok(false) => {
+                    Ok(Some(route)) => self.counted.extend(route.counted),
+                    Ok(None) => {
                         self.frames.pop();
                     }
                     Err(failure) => return Step::Failed(failure),
@@ -213,6 +216,11 @@ impl<'v> Walk<'v> {
         self.catches.clear();
     }
 
+    /// The routes that count the request, each once.
+    pub(crate) fn counted(&mut self) -> impl Iterator<Item = usize> {
+        std::mem::take(&mut self.counted).into_iter()
+    }
+
     /// What the last `doors_handler` on the way decided.
     pub(crate) fn doors(&self) -> Option<(&'v Doors, Decision)> {
         self.doors
@@ -276,7 +284,7 @@ impl<'v> Frame<'v> {
         })
     }
 
-    fn enter_next_route(&mut self, cx: &mut Context) -> Result<bool, Box<Failure>> {
+    fn enter_next_route(&mut self, cx: &mut Context) -> Result<Option<&'v Route>, Box<Failure>> {
         while let Some((route, matches)) = self.routes.next(cx, &self.groups)? {
             if !matches {
                 continue;
@@ -284,9 +292,9 @@ impl<'v> Frame<'v> {
             self.groups.extend(route.group);
             self.handlers = route.handlers.iter();
             self.terminal = route.terminal;
-            return Ok(true);
+            return Ok(Some(route));
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// The request has another host now: every route is tried.

@@ -74,6 +74,9 @@ impl<'a> Journey<'a> {
     /// done with that, but fields that are set already stay.
     pub(super) fn fail_at(&mut self, gates: &FailureGates, failed: Failed) -> Option<Next<'a>> {
         note(self.worker, self.server, gates, self.cx.host_port(), &failed);
+        if let Some(observation) = &mut self.observation {
+            observation.failed();
+        }
         let told = || Box::new(Told::new(failed.failure.status, failed.failure.message()));
         let errors = self.server.errors.as_ref().filter(|_| !self.in_errors);
         let answer = if self.walk.catch() {
