@@ -138,7 +138,7 @@ pub(crate) async fn exchange(
     beside: &Beside<'_>,
     mut before: Prepared<'_, '_>,
 ) -> Result<Answered, Failed> {
-    let answered = match target {
+    match target {
         Target::Pod {
             address,
             server,
@@ -164,15 +164,9 @@ pub(crate) async fn exchange(
                 .cycle()
                 .skip(first)
                 .take(list.len().min(others.saturating_add(1)));
-            to_any(worker, cluster, turns, request, beside, &mut before).await
+            to_any(worker, cluster, turns, request, beside, before).await
         }
-    };
-    if let Some((_, cx)) = before
-        && let Some(facts) = &mut cx.facts
-    {
-        facts.answered();
     }
-    answered
 }
 
 async fn to_pod(
@@ -225,7 +219,7 @@ async fn to_any<'v>(
     turns: impl Iterator<Item = &'v Upstream>,
     mut request: Box<Request<Body>>,
     beside: &Beside<'_>,
-    before: &mut Prepared<'_, '_>,
+    mut before: Prepared<'_, '_>,
 ) -> Result<Answered, Failed> {
     let mut last = None;
     for upstream in turns {
@@ -243,7 +237,7 @@ async fn to_any<'v>(
                 continue;
             }
         };
-        if let Some((before, cx)) = before {
+        if let Some((before, cx)) = &mut before {
             before.go_to(upstream.name().host(), upstream.port(), cx, &mut request);
         }
         let in_flight = worker.tally.begin(upstream.slot());

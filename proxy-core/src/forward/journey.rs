@@ -11,7 +11,7 @@ use http_body::Body as _;
 pub(super) use self::failing::refuse;
 use tokio::time::Instant;
 
-use self::proxying::Sent;
+pub(super) use self::proxying::Sent;
 use super::access_log::{Access, Seen};
 use super::interim;
 use super::view::{ServerView, View};
@@ -41,31 +41,30 @@ pub(super) struct Journey<'a> {
     view: &'a View,
     server: &'a ServerView,
     connection: &'a Connection,
-    access: Option<Box<Access>>,
-    /// If requests are counted.
+    /// The line of the access log, and what became known for it; `None`: there is none.
+    log: Option<Box<(Box<Access>, Seen)>>,
+    /// Measures the request, if anybody wants to know.
     observation: Option<Box<Observation>>,
-    /// For the access log.
-    seen: Seen,
-    cx: Box<Context>,
+    cx: Context,
     walk: Walk<'a>,
     body: RequestBody,
     /// The client's connection, if it can be upgraded.
     client_upgrade: Option<OnUpgrade>,
     via_trusted_proxy: bool,
-    /// The request is at an upstream.
-    sent: Option<Box<Sent<'a>>>,
     /// The number of the proxy whose answer routes decide about.
     caught_by: Option<usize>,
     /// The routes are those for errors.
     in_errors: bool,
+    /// No handler has answered.
+    is_unhandled: bool,
 }
 
 /// What is done next with a request.
 pub(super) enum Next<'a> {
     /// This is its answer; `None`: close without one.
     Answer(Option<Response<Body>>),
-    /// It goes to an upstream: [`Journey::send`], then [`Journey::answered`].
-    Send(Box<Request<Body>>),
+    /// It goes to an upstream, then [`Journey::answered`].
+    Send(Box<Request<Body>>, Box<Sent<'a>>),
     /// Something else must be waited for, then [`Journey::resume`].
     Wait(Waiting<'a>),
 }
@@ -108,7 +107,7 @@ impl<'a> Journey<'a> {
         connection: &'a Connection,
         closing: Option<Instant>,
         mut request: Box<Request<Body>>,
-    ) -> Result<Self, Box<Response<Body>>> {
+    ) -> Result<Box<Self>, Box<Response<Body>>> {
         let access = server
             .logs
             .as_ref()
@@ -142,36 +141,37 @@ impl<'a> Journey<'a> {
             &server.trusted_proxies,
             &server.client_ip_fields,
         );
-        let seen = Seen {
-            client_ip: client.ip,
-            ..Seen::default()
-        };
-        let client_upgrade = OnUpgrade::of(&mut parts.extensions);
-        let mut cx = Context::new(parts, host, connection.peer(), client.ip, connection.is_tls());
-        if server.asked.any() {
-            let facts = Facts {
-                closing,
-                ..Facts::now()
+        let log = access.map(|access| {
+            let seen = Seen {
+                client_ip: client.ip,
+                ..Seen::default()
             };
-            cx.facts = Some(Box::new(facts));
-        }
-        Ok(Self {
+            Box::new((access, seen))
+        });
+        let client_upgrade = OnUpgrade::of(&mut parts.extensions);
+        let mut journey = Box::new(Self {
             worker,
             view,
             server,
             connection,
-            access,
+            log,
             observation,
-            seen,
-            walk: Walk::new(&server.routes, &server.named_routes, &cx),
-            cx: Box::new(cx),
+            walk: Walk::new(&server.routes, &server.named_routes, host.as_ref()),
+            cx: Context::new(parts, host, connection.peer(), client.ip, connection.is_tls()),
             body: RequestBody::Whole(body),
             client_upgrade,
             via_trusted_proxy: client.via_trusted_proxy,
-            sent: None,
             caught_by: None,
             in_errors: false,
-        })
+            is_unhandled: false,
+        });
+        if server.asked.any() {
+            journey.cx.facts = Some(Box::new(Facts {
+                closing,
+                ..Facts::now()
+            }));
+        }
+        Ok(journey)
     }
 
     /// Goes through the routes until something answers or must be waited for.
@@ -262,7 +262,7 @@ impl<'a> Journey<'a> {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = self.cx.error.as_ref().map_or(StatusCode::OK, |told| told.status);
         *response.headers_mut() = std::mem::take(&mut self.cx.answer);
-        self.seen.is_unhandled = self.cx.error.is_none();
+        self.is_unhandled = self.cx.error.is_none();
         self.settle(response)
     }
 
@@ -297,29 +297,29 @@ impl<'a> Journey<'a> {
     }
 
     /// What is done with every answer.
-    pub(super) fn end(mut self, mut response: Response<Body>) -> Response<Body> {
+    pub(super) fn end(&mut self, mut response: Response<Body>) -> Response<Body> {
         if self.server.write_timeout.is_some() {
             response = response.map(|body| limit::within(body, self.server.write_timeout));
         }
         if let Some(observation) = self.observation.take() {
-            response = observation.answered(response, self.seen.is_unhandled);
+            response = observation.answered(response, self.is_unhandled);
         }
-        match self.access.take() {
-            Some(access) => access.finish(response, self.seen(), &self.worker.counters),
+        match self.line() {
+            Some((access, seen)) => access.finish(response, seen, &self.worker.counters),
             None => response,
         }
     }
 
-    /// What became known of the request, for the access log.
-    fn seen(&mut self) -> Seen {
+    /// The line of the access log, and all that became known for it.
+    fn line(&mut self) -> Option<(Box<Access>, Seen)> {
+        let (access, mut seen) = *self.log.take()?;
         let (slots, vars) = (&self.server.log_slots, &self.cx.vars);
-        Seen {
-            user: slots.user(vars),
-            uuid: self.cx.known_uuid().map(str::to_owned),
-            loggers: slots.loggers(vars).map(<[String]>::to_vec),
-            is_skipped: slots.skips(vars),
-            ..std::mem::take(&mut self.seen)
-        }
+        seen.is_unhandled = self.is_unhandled;
+        seen.user = slots.user(vars);
+        seen.uuid = self.cx.known_uuid().map(str::to_owned);
+        seen.loggers = slots.loggers(vars).map(<[String]>::to_vec);
+        seen.is_skipped = slots.skips(vars);
+        Some((access, seen))
     }
 
     // --- who it is ---
@@ -394,8 +394,8 @@ impl<'a> Journey<'a> {
 impl Drop for Journey<'_> {
     /// A client that leaves has its line too, unless the routes said otherwise.
     fn drop(&mut self) {
-        if let Some(mut access) = self.access.take() {
-            access.note(self.seen());
+        if let Some((mut access, seen)) = self.line() {
+            access.note(seen);
         }
     }
 }

@@ -85,9 +85,9 @@ impl Handler {
         let answer = loop {
             next = match next {
                 Next::Answer(answer) => break answer,
-                Next::Send(request) => {
-                    let answered = journey.send(request).await;
-                    journey.answered(answered)
+                Next::Send(request, mut sent) => {
+                    let answered = sent.exchange(worker, request, &mut journey).await;
+                    journey.answered(answered, sent)
                 }
                 Next::Wait(waiting) => {
                     let waited = waiting.await;

@@ -3,6 +3,7 @@
 use std::slice;
 
 use doors_routing::{Decision, GoneReason};
+use http::HeaderValue;
 
 use super::doors::Doors;
 use super::header_ops::{OfAnswer, OfRequest, ResponseOps};
@@ -13,7 +14,7 @@ use super::slots::Value;
 use super::template::Template;
 use crate::encode::{self, Encode};
 use crate::error::{Failure, Reason};
-use crate::request::Context;
+use crate::request::{Context, host_name};
 
 /// How deep routes may lead into each other.
 const MAX_DEPTH: usize = 100;
@@ -76,9 +77,11 @@ struct Frame<'v> {
 
 #[derive(Clone, Debug)]
 enum Pending<'v> {
+    /// Those of a server.
     Indexed {
         routes: &'v [Route],
-        candidates: slice::Iter<'v, Candidate>,
+        /// Which of them are worth trying; `None`: all.
+        candidates: Option<slice::Iter<'v, Candidate>>,
         /// The number behind that of the last route that was tried.
         next: usize,
     },
@@ -97,10 +100,10 @@ struct Catch<'v> {
 
 impl<'v> Walk<'v> {
     /// Begins at the first route for the request's host. `named` are the routes that an `invoke` runs.
-    pub(crate) fn new(routes: &'v Routes, named: &'v [Route], cx: &Context) -> Self {
+    pub(crate) fn new(routes: &'v Routes, named: &'v [Route], host: Option<&HeaderValue>) -> Self {
         // Room for a few nested subroutes.
         let mut frames = Vec::with_capacity(4);
-        frames.push(Frame::indexed(routes, cx));
+        frames.push(Frame::indexed(routes, host));
         Self {
             frames,
             deferred: Vec::new(),
@@ -206,7 +209,7 @@ impl<'v> Walk<'v> {
     /// After an error: goes to the routes for errors of the server.
     pub(crate) fn restart(&mut self, errors: &'v Routes, cx: &Context) {
         self.abandon();
-        self.frames.push(Frame::indexed(errors, cx));
+        self.frames.push(Frame::indexed(errors, cx.host.as_ref()));
     }
 
     /// Nothing more is done, with the answer neither.
@@ -276,10 +279,11 @@ impl<'v> Frame<'v> {
         }
     }
 
-    fn indexed(routes: &'v Routes, cx: &Context) -> Self {
+    fn indexed(routes: &'v Routes, host: Option<&HeaderValue>) -> Self {
+        let host = host.map(host_name).unwrap_or_default();
         Self::new(Pending::Indexed {
             routes: &routes.list,
-            candidates: routes.index.candidates(&cx.host_name()).iter(),
+            candidates: Some(routes.index.candidates(&host).iter()),
             next: 0,
         })
     }
@@ -299,8 +303,8 @@ impl<'v> Frame<'v> {
 
     /// The request has another host now: every route is tried.
     fn forget_index(&mut self) {
-        if let Pending::Indexed { routes, next, .. } = &self.routes {
-            self.routes = Pending::All(routes.get(*next..).unwrap_or_default().iter());
+        if let Pending::Indexed { candidates, .. } = &mut self.routes {
+            *candidates = None;
         }
     }
 }
@@ -326,14 +330,24 @@ impl<'v> Pending<'v> {
                 candidates,
                 next,
             } => {
-                let Some(candidate) = candidates.next() else {
+                let candidate = match candidates {
+                    Some(candidates) => match candidates.next() {
+                        Some(candidate) => Some(candidate),
+                        None => return Ok(None),
+                    },
+                    None => None,
+                };
+                let number = candidate.map_or(*next, |candidate| candidate.route);
+                *next = number.saturating_add(1);
+                let Some(route) = routes.get(number) else {
                     return Ok(None);
                 };
-                *next = candidate.route.saturating_add(1);
-                let Some(route) = routes.get(candidate.route) else {
-                    return Ok(None);
+                let matches = match candidate {
+                    _ if done(route) => false,
+                    Some(candidate) => candidate.matches(route, cx)?,
+                    None => route.matches(cx)?,
                 };
-                Some((route, !done(route) && candidate.matches(route, cx)?))
+                Some((route, matches))
             }
         })
     }

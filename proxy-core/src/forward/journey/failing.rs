@@ -92,7 +92,9 @@ impl<'a> Journey<'a> {
             Some(self.failed(&failed.failure))
         };
         // The access log names the first one: what fails among the routes for errors is not what was wrong.
-        self.seen.failed.get_or_insert(failed);
+        if let Some((_, seen)) = self.log.as_deref_mut() {
+            seen.failed.get_or_insert(failed);
+        }
         answer.map(|answer| Next::Answer(Some(answer)))
     }
 

@@ -12,6 +12,7 @@ use crate::forward::interim;
 use crate::forward::outgoing;
 use crate::forward::proxy::{Proxy, Then};
 use crate::forward::upload::{self, Upload};
+use crate::forward::worker::Worker;
 use crate::http::forwarded::{self, Client};
 use crate::http::limit;
 use crate::http::marks::Marks;
@@ -21,7 +22,7 @@ use crate::upstream::channel::Protocol;
 use crate::upstream::cluster::{Cluster, Source};
 
 /// A request that goes to an upstream, and what is needed when its answer comes.
-pub(super) struct Sent<'a> {
+pub(in crate::forward) struct Sent<'a> {
     number: usize,
     proxy: &'a Proxy,
     cluster: &'a Cluster,
@@ -31,6 +32,25 @@ pub(super) struct Sent<'a> {
     before: Before<'a>,
     upload: Option<Upload>,
 }
+
+// === impl Sent ===
+
+impl<'a> Sent<'a> {
+    /// Sends the request of `journey`, and gives the answer's head.
+    // No async function: its future would hold the answer once more.
+    pub(in crate::forward) fn exchange<'s>(
+        &'s mut self,
+        worker: &'s Worker,
+        request: Box<Request<Body>>,
+        journey: &'s mut Journey<'a>,
+    ) -> impl Future<Output = Result<Answered, Failed>> + use<'s, 'a> {
+        let before = &mut self.before;
+        let before = before.is_any().then_some((before, &mut journey.cx));
+        exchange::exchange(worker, self.cluster, self.target, request, &self.beside, before)
+    }
+}
+
+// === impl Journey ===
 
 impl<'a> Journey<'a> {
     /// Makes the request that goes to an upstream.
@@ -74,7 +94,7 @@ impl<'a> Journey<'a> {
         };
         let (body, interim) = interim::begin(body, parts.version, marks, self.connection);
         let (beside, before) = self.dress(proxy, &mut parts, interim, wanted.as_ref(), marks);
-        self.sent = Some(Box::new(Sent {
+        let sent = Box::new(Sent {
             number,
             proxy,
             cluster,
@@ -83,8 +103,8 @@ impl<'a> Journey<'a> {
             beside,
             before,
             upload,
-        }));
-        Some(Next::Send(Box::new(Request::from_parts(parts, body))))
+        });
+        Some(Next::Send(Box::new(Request::from_parts(parts, body)), sent))
     }
 
     /// The head that is sent: the request's own, or a copy where somebody may still ask for it.
@@ -164,29 +184,16 @@ impl<'a> Journey<'a> {
         (Beside { interim, added }, before)
     }
 
-    /// Sends what [`Journey::proxy`] made.
-    pub(in crate::forward) async fn send(&mut self, request: Box<Request<Body>>) -> Result<Answered, Failed> {
-        let Some(sent) = &mut self.sent else {
-            return Err(Reason::NoUpstream.into());
-        };
-        let Sent {
-            cluster,
-            target,
-            beside,
-            before,
-            ..
-        } = &mut **sent;
-        let before = before.is_any().then_some((before, &mut *self.cx));
-        exchange::exchange(self.worker, cluster, *target, request, beside, before).await
-    }
-
     /// Goes on with what the upstream answered.
-    pub(in crate::forward) fn answered(&mut self, answered: Result<Answered, Failed>) -> Next<'a> {
-        let Some(mut sent) = self.sent.take() else {
-            return self.walk();
-        };
-        let accepted = answered.and_then(|answered| self.accept(answered, &mut sent));
-        let next = match accepted {
+    pub(in crate::forward) fn answered(
+        &mut self,
+        answered: Result<Answered, Failed>,
+        mut sent: Box<Sent<'a>>,
+    ) -> Next<'a> {
+        if let Some(facts) = &mut self.cx.facts {
+            facts.answered();
+        }
+        let next = match answered.and_then(|answered| self.accept(answered, &mut sent)) {
             Ok(response) => self.decide(&sent, response),
             Err(failed) => self.fail_at(&sent.cluster.gates, failed),
         };
@@ -199,7 +206,9 @@ impl<'a> Journey<'a> {
     /// Checks an upstream's answer and begins the tunnel if it grants an upgrade.
     fn accept(&mut self, answered: Answered, sent: &mut Sent<'a>) -> Result<Response<Body>, Failed> {
         let (mut response, upstream) = answered;
-        self.seen.upstream = Some(upstream);
+        if let Some((_, seen)) = self.log.as_deref_mut() {
+            seen.upstream = Some(upstream);
+        }
         outgoing::check_response(&mut response, sent.wanted.as_ref())?;
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             let held = response.body_mut().release();
