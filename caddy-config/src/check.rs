@@ -9,7 +9,9 @@ pub(crate) use self::{
     auth::{HASH_HELP, password_hash, user_name},
     geo::{country, download_url, is_assigned, redirect_domain},
     proxy::{choose, cookie_name, health_upstream, is_status_or_class, port_text, proxy_url, weights},
-    tls::{base64, curve},
+    tls::{
+        CLIENT_AUTH_MODES, alpn, authority, base64, cipher, curve, http_url, renewal_window_ratio, versions,
+    },
 };
 use crate::{
     model::{HostPortError, IpRange, ListenAddress, ListenError, ListenerWrapper},

@@ -39,8 +39,10 @@ pub use self::matcher::{Expression, IpMatcher, MatcherSet, RegexpMatcher};
 pub use self::route::{ErrorRoutes, Route};
 pub use self::scalar::{HostPort, HostPortError, IpRange, IpRangeError, ResolverAddress, Secret};
 pub use self::tls::{
-    Automation, AutomationPolicy, CertificateFile, CertificateSelection, Certificates, Issuer, TlsApp,
-    TlsConnectionPolicy, TlsMatcher,
+    AcmeChallenge, AcmeChallenges, AcmeIssuer, Automation, AutomationPolicy, CertificateFile,
+    CertificateSelection, Certificates, ChainPreference, ClientAuthMode, ClientAuthentication,
+    ClientVerifier, ExternalAccount, InternalIssuer, Issuer, KeyType, LeafLoader, OnDemand,
+    OnDemandPermission, TlsApp, TlsConnectionPolicy, TlsMatcher, TlsVersion,
 };
 pub use self::upstream::{
     AUpstreams, ActiveChecks, BufferSize, CaPool, CookiePolicy, DynamicUpstreams, FallbackDelay, FieldPolicy,

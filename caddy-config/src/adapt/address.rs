@@ -226,7 +226,12 @@ pub(super) fn qualifies_for_certificate(name: &str) -> bool {
 
 /// Whether a public authority is asked for a name when nothing is said; never for an address.
 pub(super) fn is_public(name: &str) -> bool {
-    name.parse::<IpAddr>().is_err() && !is_internal(name) && name.matches("*.").count() < 2
+    is_public_on_demand(name) && name.matches("*.").count() < 2
+}
+
+/// [`is_public`] for certificates that are obtained in handshakes: wildcards are never obtained there.
+pub(super) fn is_public_on_demand(name: &str) -> bool {
+    name.parse::<IpAddr>().is_err() && !is_internal(name)
 }
 
 /// Whether a public authority could issue for a name or an address.
@@ -247,7 +252,6 @@ fn is_internal(name: &str) -> bool {
 }
 
 /// Whether `wide` is `name`, or stands for it with `*` in place of its first labels.
-#[cfg(test)]
 pub(super) fn covers(wide: &str, name: &str) -> bool {
     wide == name || wildcards(name).any(|wildcard| wildcard == wide)
 }

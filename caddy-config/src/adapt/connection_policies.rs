@@ -1,58 +1,69 @@
-//! `tls_connection_policies` of a server: which certificate a connection gets, by the name that it asks for.
+//! `tls_connection_policies` of a server: how connections are made, by the name that they ask for.
 
-use std::collections::HashMap;
+mod merge;
 
+use std::collections::{BTreeSet, HashSet};
+
+use self::merge::merged;
 use super::{
-    address::{Ports, Scheme},
-    directive::SiteTls,
+    address::{self, Ports, Scheme},
+    cx::Cx,
+    options::Options,
     server::Served,
     site,
 };
-use crate::model::{CertificateSelection, Server, TlsConnectionPolicy, TlsMatcher};
+use crate::{
+    model::{Server, TlsConnectionPolicy, TlsMatcher},
+    source::Span,
+};
 
 /// What the sites of a server ask of its TLS.
 #[derive(Debug)]
 pub(super) struct TlsNeeds {
-    pub(super) policies: Vec<TlsConnectionPolicy>,
+    /// With the places of the directives.
+    policies: Vec<(TlsConnectionPolicy, Span)>,
+    /// Named hosts of sites that are not for every host.
+    hosts: BTreeSet<String>,
     /// Some address is to be served by HTTPS.
     needed: bool,
     /// Automatic HTTPS adds a policy by itself.
     automatic: bool,
     /// The last policy is for every name already.
     has_catch_all: bool,
+    /// The policy for names that no other is for.
+    rest: TlsConnectionPolicy,
 }
 
 // === impl TlsNeeds ===
 
 impl TlsNeeds {
-    pub(super) fn new(server: &Server) -> Self {
+    pub(super) fn new(server: &Server, options: &Options) -> Self {
         let automatic = server
             .automatic_https
             .as_ref()
             .is_none_or(|automatic| !automatic.disable);
         Self {
             policies: Vec::new(),
+            hosts: BTreeSet::new(),
             needed: false,
             automatic,
             has_catch_all: false,
+            rest: TlsConnectionPolicy {
+                default_sni: options.tls.default_sni.clone(),
+                fallback_sni: options.tls.fallback_sni.clone(),
+                ..TlsConnectionPolicy::default()
+            },
         }
     }
 
-    pub(super) fn site(&mut self, Served { site, keys }: &Served<'_>, server: &mut Server, ports: Ports) {
-        // Caddy shares one policy among the servers of a site, so that the last one's names replace the others'.
-        let hosts: Vec<String> = site::hosts(keys).into_iter().map(str::to_owned).collect();
-        for (tls, _) in &site.tls {
-            let SiteTls::Files { tag, .. } = tls else { continue };
-            let matcher = Some(TlsMatcher { sni: hosts.clone() }).filter(|matcher| !matcher.sni.is_empty());
-            let certificate_selection = Some(CertificateSelection {
-                any_tag: vec![tag.clone()],
-            });
-            self.has_catch_all = matcher.is_none();
-            self.policies.push(TlsConnectionPolicy {
-                matcher,
-                certificate_selection,
-            });
-        }
+    /// Whether no site has a policy of its own.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.policies.is_empty()
+    }
+
+    pub(super) fn site(&mut self, served: &Served<'_>, server: &mut Server, ports: Ports) {
+        let Served { site, keys } = served;
+        self.policies_of(served);
         let http_only = server
             .listen
             .iter()
@@ -77,104 +88,89 @@ impl TlsNeeds {
         }
     }
 
+    /// One for each `tls` directive. Each server of a site has its own copy: in Caddy they share one, so that the last
+    /// server's names replace those of the others.
+    fn policies_of(&mut self, Served { site, keys }: &Served<'_>) {
+        let mut hosts: BTreeSet<String> = site::hosts(keys).into_iter().map(str::to_owned).collect();
+        self.hosts.extend(hosts.iter().cloned());
+        let forced = site.tls.iter().any(|(tls, _)| tls.force_automate);
+        // The first of the names that is one of the two counts, in the order of the file.
+        let is = |name: &Option<String>, host: &str| name.as_deref() == Some(host);
+        let in_order = keys.iter().map(|key| key.address.host.as_str());
+        let chosen = in_order
+            .filter(|host| hosts.contains(*host))
+            .find(|host| is(&self.rest.default_sni, host) || is(&self.rest.fallback_sni, host))
+            .map(str::to_owned);
+        for (tls, span) in &site.tls {
+            let mut policy = tls.policy.clone();
+            match &chosen {
+                Some(host) => {
+                    hosts.insert(String::new());
+                    if is(&self.rest.default_sni, host) {
+                        policy.default_sni = Some(host.clone());
+                    } else {
+                        policy.fallback_sni = Some(host.clone());
+                    }
+                }
+                None if hosts.is_empty() => {
+                    policy.default_sni.clone_from(&self.rest.default_sni);
+                    policy.fallback_sni.clone_from(&self.rest.fallback_sni);
+                }
+                None => {}
+            }
+            if policy.has_settings() || forced && !hosts.is_empty() {
+                self.has_catch_all = hosts.is_empty();
+                policy.matcher = (!hosts.is_empty()).then(|| TlsMatcher {
+                    sni: hosts.iter().cloned().collect(),
+                });
+                self.policies.push((policy, *span));
+            }
+        }
+    }
+
     /// Every name gets a policy once TLS is needed and nothing else sees to that.
-    pub(super) fn finish(mut self) -> Option<Vec<TlsConnectionPolicy>> {
-        if self.needed && !self.has_catch_all && (!self.policies.is_empty() || !self.automatic) {
-            self.policies.push(TlsConnectionPolicy::default());
+    pub(super) fn finish(mut self, cx: &mut Cx<'_>) -> Option<Vec<TlsConnectionPolicy>> {
+        self.free_from_wildcards();
+        let speaks = !self.policies.is_empty() || self.rest.has_settings();
+        if self.needed && !self.has_catch_all && (speaks || !self.automatic) {
+            self.policies.push((self.rest, Span::default()));
         }
-        self.policies.sort_by_key(|policy| policy.matcher.is_none());
-        Some(merge_policies(self.policies)).filter(|policies| !policies.is_empty())
+        self.policies.sort_by_key(|(policy, _)| policy.matcher.is_none());
+        Some(merged(self.policies, cx)).filter(|policies| !policies.is_empty())
     }
-}
 
-/// Equal policies become one; neighbours that differ only in their names, and those with equal names, are joined.
-/// The steps are Caddy's, since the outcome depends on them.
-fn merge_policies(mut policies: Vec<TlsConnectionPolicy>) -> Vec<TlsConnectionPolicy> {
-    let mut counts: HashMap<Option<TlsMatcher>, usize> = HashMap::new();
-    for policy in &policies {
-        let count = counts.entry(policy.matcher.clone()).or_default();
-        *count = count.saturating_add(1);
-    }
-    let mut at = 0;
-    while let Some(policy) = policies.get(at) {
-        let has_double = counts.get(&policy.matcher).is_some_and(|count| *count > 1);
-        match partner(&policies, at, has_double) {
-            Some((with, joins)) => {
-                let other = policies.remove(with);
-                if let Some(count) = counts.get_mut(&other.matcher) {
-                    *count = count.saturating_sub(1);
-                }
-                let kept = if with < at { at.saturating_sub(1) } else { at };
-                if let Some(policy) = policies.get_mut(kept) {
-                    join(policy, other, joins, &mut counts);
-                }
+    /// A site of one name is not bound by what another asks of clients for a wildcard that covers the name: it gets a
+    /// policy before that.
+    fn free_from_wildcards(&mut self) {
+        let names = |policy: &TlsConnectionPolicy| policy.matcher.clone().unwrap_or_default().sni;
+        let own: HashSet<String> = self
+            .policies
+            .iter()
+            .flat_map(|(policy, _)| names(policy))
+            .collect();
+        let asks = |policy: &TlsConnectionPolicy| policy.client_authentication.is_some();
+        if !self.policies.iter().any(|(policy, _)| asks(policy)) {
+            return;
+        }
+        let bound = |host: &String| !own.contains(host) && !host.contains('*');
+        let mut free: Vec<String> = self.hosts.iter().filter(|host| bound(host)).cloned().collect();
+        let mut policies = Vec::with_capacity(self.policies.len());
+        for (policy, span) in std::mem::take(&mut self.policies) {
+            let mut wide = names(&policy);
+            wide.retain(|name| name.contains('*') && asks(&policy));
+            let covered = |host: &String| wide.iter().any(|wide| address::covers(wide, host));
+            let (sni, rest): (Vec<String>, Vec<String>) = free.into_iter().partition(covered);
+            free = rest;
+            if !sni.is_empty() {
+                let freed = TlsConnectionPolicy {
+                    matcher: Some(TlsMatcher { sni }),
+                    client_authentication: None,
+                    ..policy.clone()
+                };
+                policies.push((freed, span));
             }
-            None => at = at.saturating_add(1),
+            policies.push((policy, span));
         }
-    }
-    policies
-}
-
-/// In what two policies are joined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Joins {
-    Names,
-    Tags,
-}
-
-/// The first policy that the one at `at` can be joined with. Without a double of its names, that is its neighbour.
-fn partner(policies: &[TlsConnectionPolicy], at: usize, has_double: bool) -> Option<(usize, Joins)> {
-    let policy = policies.get(at)?;
-    let next = at.saturating_add(1);
-    let joins = |index: usize, other: &TlsConnectionPolicy| {
-        let neighbours = index == next && other.matcher.is_some() && policy.matcher.is_some();
-        if other == policy {
-            Some(Joins::Tags)
-        } else if neighbours && other.certificate_selection == policy.certificate_selection {
-            Some(Joins::Names)
-        } else {
-            (other.matcher == policy.matcher).then_some(Joins::Tags)
-        }
-    };
-    if !has_double {
-        return joins(next, policies.get(next)?).map(|joins| (next, joins));
-    }
-    let others = policies.iter().enumerate().filter(|(index, _)| *index != at);
-    others
-        .filter_map(|(index, other)| Some((index, joins(index, other)?)))
-        .next()
-}
-
-fn join(
-    policy: &mut TlsConnectionPolicy,
-    other: TlsConnectionPolicy,
-    joins: Joins,
-    counts: &mut HashMap<Option<TlsMatcher>, usize>,
-) {
-    match (joins, &mut policy.matcher, other.matcher.clone()) {
-        (Joins::Names, Some(names), Some(more)) => {
-            if let Some(count) = counts.get_mut(&Some(names.clone())) {
-                *count = count.saturating_sub(1);
-            }
-            names.sni.extend(more.sni);
-            let count = counts.entry(policy.matcher.clone()).or_default();
-            *count = count.saturating_add(1);
-        }
-        _ => join_tags(policy, other),
-    }
-}
-
-fn join_tags(policy: &mut TlsConnectionPolicy, other: TlsConnectionPolicy) {
-    match (&mut policy.certificate_selection, other.certificate_selection) {
-        (Some(selection), Some(more)) => {
-            let new = more
-                .any_tag
-                .into_iter()
-                .filter(|tag| !selection.any_tag.contains(tag))
-                .collect::<Vec<_>>();
-            selection.any_tag.extend(new);
-        }
-        (selection @ None, more) => *selection = more,
-        (Some(_), None) => {}
+        self.policies = policies;
     }
 }

@@ -195,6 +195,16 @@ impl<'a> Cx<'a> {
         self.report.mask(token.span);
     }
 
+    /// Hides all that is written about a provider but its name, the first argument.
+    pub(super) fn mask_provider(&mut self, line: &Line) {
+        line.args.iter().skip(1).for_each(|arg| self.mask(arg));
+        let mut lines: Vec<&Line> = line.block.iter().flatten().collect();
+        while let Some(line) = lines.pop() {
+            line.args.iter().for_each(|arg| self.mask(arg));
+            lines.extend(line.block.iter().flatten());
+        }
+    }
+
     /// The token as it is written, for a message.
     pub(super) fn quote(&self, token: &Token) -> String {
         self.sources.quote(token.span)

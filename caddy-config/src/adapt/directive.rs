@@ -28,7 +28,7 @@ mod vars;
 pub(super) use self::{
     bind::{Binding, Interface},
     log::{SiteLog, global as global_log},
-    tls::SiteTls,
+    tls::{SiteIssuers, SiteTls, http_url, issuer, key_type, preferred_chains, renewal_window_ratio},
 };
 use super::{args::Args, cx::Cx, matcher::Scope, routes::DirectiveRoute};
 use crate::{
@@ -49,7 +49,7 @@ pub(super) enum Item {
     /// Something to do with requests.
     Route(DirectiveRoute),
     /// Certificates.
-    Tls(SiteTls),
+    Tls(Box<SiteTls>),
 }
 
 /// Supported directives, in the order of the manual.
@@ -154,7 +154,11 @@ pub(super) fn read(line: &Line, scope: &Scope<'_>, cx: &mut Cx<'_>) -> Vec<Item>
     match line.name.text.as_str() {
         "bind" => vec![Item::Bind(bind::read(line, cx))],
         "log" => vec![Item::Log(Box::new(log::read(args, cx)))],
-        "tls" => tls::read(args, cx).map(Item::Tls).into_iter().collect(),
+        "tls" => tls::read(args, cx)
+            .map(Box::new)
+            .map(Item::Tls)
+            .into_iter()
+            .collect(),
         "forward_auth" => {
             let matchers = args.matcher(scope, cx);
             routes("forward_auth", &matchers, forward_auth::read(args, scope, cx))

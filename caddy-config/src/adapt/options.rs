@@ -2,9 +2,11 @@
 
 mod admin;
 mod pki;
+mod tls;
 
 use std::{path::PathBuf, time::Duration};
 
+use self::tls::TlsOptions;
 use super::{
     address::Ports,
     cx::Cx,
@@ -40,6 +42,7 @@ pub(super) struct Options {
     pub(super) servers: Vec<ServerOptions>,
     pub(super) shutdown_delay: Option<Duration>,
     pub(super) storage: Option<Storage>,
+    pub(super) tls: TlsOptions,
 }
 
 // === impl Options ===
@@ -59,6 +62,7 @@ pub(super) fn read(lines: &[Line], cx: &mut Cx<'_>) -> Options {
     let mut once = Once::default();
     for line in lines {
         if !cx.is_supported(Area::GlobalOption, &line.name) {
+            cx.mask_provider(line);
             continue;
         }
         if !REPEATED.contains(&line.name.text.as_str()) {
@@ -66,6 +70,7 @@ pub(super) fn read(lines: &[Line], cx: &mut Cx<'_>) -> Options {
         }
         option(line, &mut options, cx);
     }
+    options.tls.finish(cx);
     options
         .servers
         .sort_by_key(|server| std::cmp::Reverse(server.address.len()));
@@ -100,14 +105,7 @@ fn option(line: &Line, options: &mut Options, cx: &mut Cx<'_>) {
             pki::skip_install_trust(options.pki.get_or_insert_default());
         }
         "storage" => options.storage = storage(line, cx),
-        _ => {
-            let text = cx.quote(&line.name);
-            cx.error(
-                line.name.span,
-                format!("the global option `{text}` is not supported yet"),
-                None,
-            );
-        }
+        _ => tls::read(line, &mut options.tls, cx),
     }
 }
 

@@ -239,7 +239,7 @@ fn build(pairing: &Pairing<'_>, options: &Options, cx: &mut Cx<'_>) -> Server {
         logs: server_logs(&pairing.sites),
         ..Server::default()
     };
-    let mut tls = TlsNeeds::new(&server);
+    let mut tls = TlsNeeds::new(&server, options);
     let alone = pairing.sites.len() == 1;
     for served in &pairing.sites {
         tls.site(served, &mut server, options.ports());
@@ -252,8 +252,8 @@ fn build(pairing: &Pairing<'_>, options: &Options, cx: &mut Cx<'_>) -> Server {
         }
         server.routes.extend(site_routes(inner, matchers, alone));
     }
-    report_mixed_schemes(pairing, tls.policies.is_empty(), options.ports(), cx);
-    server.tls_connection_policies = tls.finish();
+    report_mixed_schemes(pairing, tls.is_empty(), options.ports(), cx);
+    server.tls_connection_policies = tls.finish(cx);
     server.routes = routes::merged(server.routes.into_iter());
     server
 }

@@ -62,7 +62,7 @@ pub(super) fn read(mut block: Block, cx: &mut Cx<'_>) -> Site {
             Item::Errors(route) => site.errors.push(route),
             Item::Log(log) => site.logs.push((*log, span)),
             Item::Route(route) => site.routes.push(route),
-            Item::Tls(tls) => site.tls.push((tls, span)),
+            Item::Tls(tls) => site.tls.push((*tls, span)),
         }
     }
     cx.end_site();

@@ -6,6 +6,7 @@ mod health;
 mod tls;
 mod transport;
 
+pub(super) use self::tls::{ca_pool, certificate};
 use self::{
     balancing::load_balancing, dynamic::dynamic_upstreams, health::health_checks, transport::transport,
 };

@@ -54,7 +54,7 @@ pub struct ResolverAddress {
 
 /// A secret of the configuration. `Debug` shows nothing of it; serialising does, since a configuration that
 /// lost its secrets could not be loaded again.
-#[derive(Clone, PartialEq, Eq, Serialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Secret(String);
 

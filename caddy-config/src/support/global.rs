@@ -79,12 +79,7 @@ pub(super) const ROWS: &[Support] = &[
         Active,
         "internal; of acme, certificates are not obtained yet: the internal one is used",
     ),
-    row(
-        GlobalOption,
-        "cert_lifetime",
-        Refused,
-        "the authority decides; for the internal one write `cert_issuer internal { lifetime ... }`",
-    ),
+    row(GlobalOption, "cert_lifetime", Accepted, NO_ACME),
     row(GlobalOption, "preferred_chains", Accepted, NO_ACME),
     row(GlobalOption, "local_certs", Active, ""),
     row(
@@ -125,6 +120,7 @@ pub(super) const ROWS: &[Support] = &[
         Accepted,
         "certificates are not obtained in the handshake yet; sites that ask for it are refused",
     ),
+    row(GlobalOption, "tls_automate_names", Accepted, NO_ACME),
     row(GlobalOption, "default_sni", Active, ""),
     row(GlobalOption, "fallback_sni", Active, ""),
     row(

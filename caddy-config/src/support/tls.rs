@@ -74,7 +74,6 @@ pub(super) const ROWS: &[Support] = &[
         "certificates are not obtained in the handshake yet; name each host",
     ),
     row(Tls, "reuse_private_keys", Accepted, NO_ACME),
-    row(Tls, "force_automate", Accepted, NO_ACME),
     row(Tls, "renewal_window_ratio", Accepted, NO_ACME),
     row(Tls, "dns", Refused, NO_DNS),
     row(Tls, "resolvers", Refused, NO_DNS),

@@ -58,7 +58,7 @@ fn a_finding_shows_its_line_a_mark_and_a_way_out() {
 fn every_mistake_is_found_at_once_in_the_order_of_the_text() {
     let text = r#"{
 	http_port eighty
-	email me@example.com
+	acme_dns cloudflare TOKEN
 	nonsense
 }
 
@@ -86,14 +86,14 @@ ws://example.com, a.example.com:99999 {
 
 b.example.com {
 	import snippet
-	tls me@example.com
+	tls acme
 	@m file a
 	respond @n 200
 }
 "#;
     let expected = [
         "2:12: expected a port from 1 to 65535",
-        "3:2: the global option `email` is not supported yet",
+        "3:2: the global option `acme_dns` is not supported",
         "4:2: unknown global option `nonsense`",
         "7:1: the scheme ws:// is not one of a site",
         "7:19: the port is not a number from 0 to 65535",
@@ -107,7 +107,7 @@ b.example.com {
         "17:13: unknown or unsupported policy `robin`",
         "22:2: unknown directive `respnd`",
         "25:1: a block without an address, and not the first of the file",
-        "31:6: certificates from public authorities are not supported yet",
+        "31:6: unexpected argument `acme`",
         "32:5: the matcher `file` is not supported",
         "33:10: the matcher `@n` is not defined",
     ];
@@ -184,8 +184,8 @@ fn directives_say_what_they_miss_and_what_is_too_much() {
         ("tls extrenal", "2:6: unexpected argument `extrenal`"),
         ("tls a b c", "2:10: unexpected argument `c`"),
         (
-            "tls internal {\n\t\talpn h2\n\t}",
-            "3:3: the option `alpn` of `tls` is not supported yet",
+            "tls internal {\n\t\tdns cloudflare\n\t}",
+            "3:3: the option `dns` of `tls` is not supported",
         ),
         (
             "tls a b\n\ttls a c",

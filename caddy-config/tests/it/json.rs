@@ -316,7 +316,7 @@ fn settings_of_the_proxy_that_are_not_supported_are_errors() {
             "unknown or unsupported field",
         ),
         (
-            r#"{"apps":{"tls":{"automation":{"policies":[{"issuers":[{"module":"acme"}]}]}}}}"#.to_owned(),
+            r#"{"apps":{"tls":{"automation":{"policies":[{"issuers":[{"module":"zerossl"}]}]}}}}"#.to_owned(),
             "unknown or unsupported module",
         ),
         (

@@ -28,3 +28,5 @@ mod options;
 mod proxy;
 #[cfg(test)]
 mod round_trip;
+#[cfg(test)]
+mod tls;

@@ -5,14 +5,14 @@ mod logging;
 mod matcher;
 mod proxy;
 mod server;
+mod tls;
 
 use std::{collections::BTreeMap, net::IpAddr, time::Duration};
 
 use caddy_config::{
-    Apps, Automation, AutomationPolicy, CertificateFile, CertificateSelection, Certificates, Config,
-    DoorsHandler, DoorsUpstream, DynamicUpstreams, ErrorRoutes, Handler, HeaderOps, Headers, HostPort,
-    Invoke, IpRange, Issuer, Replacement, ResponseMatcher, ResponseOps, Route, StaticResponse, Subroute,
-    TlsApp, TlsConnectionPolicy, TlsMatcher, from_json,
+    Apps, Config, DoorsHandler, DoorsUpstream, DynamicUpstreams, ErrorRoutes, Handler, HeaderOps, Headers,
+    HostPort, Invoke, IpRange, Replacement, ResponseMatcher, ResponseOps, Route, StaticResponse, Subroute,
+    from_json,
 };
 use proptest::{collection::vec, option, prelude::*};
 
@@ -22,6 +22,7 @@ use self::{
     matcher::{matcher_set, template},
     proxy::proxy,
     server::{admin, http, pki, storage},
+    tls::tls,
 };
 
 proptest! {
@@ -69,23 +70,6 @@ fn range() -> impl Strategy<Value = IpRange> {
         net.prop_map(IpRange::from),
         any::<IpAddr>().prop_map(IpRange::from)
     ]
-}
-
-fn tls() -> impl Strategy<Value = TlsApp> {
-    let file = (name(), name(), vec(name(), 0..2)).prop_map(|(certificate, key, tags)| CertificateFile {
-        certificate: certificate.into(),
-        key: key.into(),
-        tags,
-    });
-    let certificates = (vec(name(), 0..2), vec(file, 0..2))
-        .prop_map(|(automate, load_files)| Certificates { automate, load_files });
-    let policy = (vec(name(), 0..3), vec(Just(Issuer::Internal {}), 0..2))
-        .prop_map(|(subjects, issuers)| AutomationPolicy { subjects, issuers });
-    let automation = vec(policy, 0..3).prop_map(|policies| Automation { policies });
-    (option::of(certificates), option::of(automation)).prop_map(|(certificates, automation)| TlsApp {
-        certificates,
-        automation,
-    })
 }
 
 fn config() -> impl Strategy<Value = Config> {
@@ -141,17 +125,6 @@ fn doors_route() -> Route {
         handlers: vec![Handler::DoorsHandler(doors)],
         ..Route::default()
     }
-}
-
-fn policy() -> impl Strategy<Value = TlsConnectionPolicy> {
-    let matcher = vec(name(), 0..3).prop_map(|sni| TlsMatcher { sni });
-    let selection = vec(name(), 0..3).prop_map(|any_tag| CertificateSelection { any_tag });
-    (option::of(matcher), option::of(selection)).prop_map(|(matcher, certificate_selection)| {
-        TlsConnectionPolicy {
-            matcher,
-            certificate_selection,
-        }
-    })
 }
 
 fn route() -> impl Strategy<Value = Route> {

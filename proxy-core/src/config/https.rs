@@ -76,6 +76,15 @@ impl Https {
         if policies.is_empty() && !automatic_tls {
             return Self::default();
         }
+        let folders = app
+            .and_then(|app| app.certificates.as_ref())
+            .is_some_and(|certificates| !certificates.load_folders.is_empty());
+        let on_demand = app
+            .and_then(|app| app.automation.as_ref())
+            .is_some_and(|automation| automation.policies.iter().any(|policy| policy.on_demand));
+        if folders || on_demand || policies.iter().any(has_settings) {
+            compiler.unsupported::<()>("settings of TLS connections", "remove them from `tls`");
+        }
         let mut sites = from_files(app, policies);
         let covered: BTreeSet<String> = sites.iter().flat_map(|site| site.names.clone()).collect();
         let mut names: BTreeSet<String> = hosts
@@ -104,6 +113,16 @@ impl Https {
             hosts,
         }
     }
+}
+
+/// Whether a policy says more than which certificate is shown.
+fn has_settings(policy: &model::TlsConnectionPolicy) -> bool {
+    let plain = model::TlsConnectionPolicy {
+        matcher: policy.matcher.clone(),
+        certificate_selection: policy.certificate_selection.clone(),
+        ..model::TlsConnectionPolicy::default()
+    };
+    *policy != plain
 }
 
 /// Certificates from files, each for the names that a policy selects it for.
@@ -169,7 +188,7 @@ fn is_internal(name: &str, app: Option<&model::TlsApp>) -> bool {
             && policy
                 .issuers
                 .iter()
-                .any(|issuer| matches!(issuer, model::Issuer::Internal {}))
+                .any(|issuer| matches!(issuer, model::Issuer::Internal(_)))
     })
 }
 

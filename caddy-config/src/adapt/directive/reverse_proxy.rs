@@ -8,7 +8,7 @@ mod responses;
 mod transport;
 mod trust_pool;
 
-pub(super) use self::trust_pool::trust_pool;
+pub(super) use self::trust_pool::{certificates, trust_pool};
 use self::{
     address::{MAX_UPSTREAMS, Scheme},
     responses::Responses,

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use serde_json::Number;
+
 use super::{
     super::{address, stable_sort::stable_sort},
-    Draft, IssuerSource,
+    draft::{Draft, Issuers},
 };
+use crate::model::{Issuer, KeyType};
 
 /// Sorts policies, the more specific first; leaves out those that say nothing, and joins those that say the same.
 pub(super) fn consolidate(mut policies: Vec<Draft>) -> Vec<Draft> {
-    if policies
-        .iter()
-        .all(|policy| policy.issuer == IssuerSource::Unsaid)
-    {
+    if policies.iter().all(Draft::is_empty) {
         return Vec::new();
     }
     stable_sort(&mut policies, &|a, b| {
@@ -29,8 +29,8 @@ fn without_empty(policies: Vec<Draft>) -> Vec<Draft> {
         let superset = index
             .first_superset_behind(at, &policies)
             .and_then(|at| policies.get(at));
-        let speaks_behind = superset.is_none_or(|later| later.issuer != IssuerSource::Unsaid);
-        policy.issuer != IssuerSource::Unsaid || (!is_last && speaks_behind)
+        let speaks_behind = superset.is_none_or(|later| !later.is_empty());
+        !policy.is_empty() || (!is_last && speaks_behind)
     };
     let needed: Vec<bool> = policies
         .iter()
@@ -45,41 +45,51 @@ fn without_empty(policies: Vec<Draft>) -> Vec<Draft> {
         .collect()
 }
 
-/// Policies for which the same authority issues become one, in the place of the first. One for every name takes
-/// them in too, unless a policy between them has their names.
+/// Policies that say the same become one, in the place of the first. One for every name takes them in too, unless a
+/// policy between them has their names.
 fn join_alike(policies: Vec<Draft>) -> Vec<Draft> {
-    let mut joined: Vec<(Issuance, Draft)> = Vec::new();
+    let mut meanings = Meanings::default();
+    let mut joined: Vec<(Meaning, Draft)> = Vec::new();
     for policy in policies {
-        let issuance = issuance(&policy);
+        let meaning = meanings.of(&policy);
         let alike =
-            |(other, draft): &&mut (Issuance, Draft)| !draft.subjects.is_empty() && other.is_like(issuance);
+            |(other, draft): &&mut (Meaning, Draft)| !draft.subjects.is_empty() && other.is_like(meaning);
         match joined.iter_mut().find(alike) {
             Some((_, first)) if !policy.subjects.is_empty() => first.subjects.extend(policy.subjects),
-            _ => joined.push((issuance, policy)),
+            _ => joined.push((meaning, policy)),
         }
     }
     for (_, policy) in &mut joined {
         let mut seen = HashSet::new();
         policy.subjects.retain(|subject| seen.insert(subject.clone()));
     }
-    if let Some(((every_name, last), others)) = joined.split_last()
-        && last.subjects.is_empty()
-        && let Some(at) = others
-            .iter()
-            .position(|(issuance, _)| issuance.is_like(*every_name))
-        && let Some(((_, policy), between)) = others.get(at..).and_then(<[_]>::split_first)
-        && !between.iter().any(|(_, other)| is_subset(policy, other))
-    {
-        joined.remove(at);
+    if let Some((every_name, last)) = joined.pop() {
+        if last.subjects.is_empty() {
+            let mut at = 0;
+            while let Some(((meaning, policy), behind)) = joined.get(at..).and_then(<[_]>::split_first) {
+                if meaning.is_like(every_name) && !behind.iter().any(|(_, other)| is_subset(policy, other)) {
+                    joined.remove(at);
+                } else {
+                    at = at.saturating_add(1);
+                }
+            }
+        }
+        joined.push((every_name, last));
     }
     joined.into_iter().map(|(_, policy)| policy).collect()
+}
+
+/// What a policy says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Meaning {
+    issuance: Issuance,
+    /// All but issuers and names, by number.
+    settings: usize,
 }
 
 /// Who issues for a policy, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Issuance {
-    /// The proxy's own authority: a directive says so.
-    Directive,
     /// Nothing is said, for any name.
     EveryName,
     /// The proxy's own authority: nothing is said, but no name is public.
@@ -90,17 +100,61 @@ enum Issuance {
     Names,
     /// Nothing is said, and all names are public.
     Public,
+    /// It is said, by number.
+    These(usize),
+    /// It is said: the proxy's own authority, as it is by itself.
+    TheseInternal,
 }
 
-fn issuance(policy: &Draft) -> Issuance {
-    let is_public = |subject: &String| address::is_public(subject);
-    match policy.issuer {
-        IssuerSource::Directive => Issuance::Directive,
-        IssuerSource::Names => Issuance::Names,
-        IssuerSource::Unsaid if policy.subjects.is_empty() => Issuance::EveryName,
-        IssuerSource::Unsaid if policy.subjects.iter().all(is_public) => Issuance::Public,
-        IssuerSource::Unsaid if policy.subjects.iter().any(is_public) => Issuance::Mixed,
-        IssuerSource::Unsaid => Issuance::Internal,
+/// Policies are compared by numbers, since there may be one for each of many sites.
+#[derive(Debug, Default)]
+struct Meanings {
+    issuers: HashMap<Vec<Issuer>, usize>,
+    settings: HashMap<Settings, usize>,
+}
+
+/// All that a policy says beside issuers and names.
+type Settings = (Option<KeyType>, bool, bool, Option<Number>);
+
+// === impl Meanings ===
+
+impl Meanings {
+    fn of(&mut self, policy: &Draft) -> Meaning {
+        let settings = (
+            policy.key_type,
+            policy.on_demand,
+            policy.reuse_private_keys,
+            policy.renewal_window_ratio.clone(),
+        );
+        let next = self.settings.len();
+        Meaning {
+            issuance: self.issuance(policy),
+            settings: *self.settings.entry(settings).or_insert(next),
+        }
+    }
+
+    fn issuance(&mut self, policy: &Draft) -> Issuance {
+        let is_public = |subject: &String| policy.is_public(subject);
+        match &policy.issuers {
+            Issuers::These(issuers) if *issuers == [Issuer::internal()] => Issuance::TheseInternal,
+            Issuers::These(issuers) => {
+                let next = self.issuers.len();
+                Issuance::These(*self.issuers.entry(issuers.clone()).or_insert(next))
+            }
+            Issuers::Names => Issuance::Names,
+            Issuers::Unsaid if policy.subjects.is_empty() => Issuance::EveryName,
+            Issuers::Unsaid if policy.subjects.iter().all(is_public) => Issuance::Public,
+            Issuers::Unsaid if policy.subjects.iter().any(is_public) => Issuance::Mixed,
+            Issuers::Unsaid => Issuance::Internal,
+        }
+    }
+}
+
+// === impl Meaning ===
+
+impl Meaning {
+    fn is_like(self, other: Self) -> bool {
+        self.settings == other.settings && self.issuance.is_like(other.issuance)
     }
 }
 
@@ -110,12 +164,12 @@ impl Issuance {
     /// Whether certificates come from the same authority. No equivalence: what names alone decide is like what the
     /// adapter says because of names, and that is like what a directive says.
     fn is_like(self, other: Self) -> bool {
-        use Issuance::{Directive, EveryName, Internal, Mixed, Names, Public};
+        use Issuance::{EveryName, Internal, Mixed, Names, Public, TheseInternal};
         self == other
             || matches!(
                 (self, other),
-                (Names, Internal | Directive)
-                    | (Internal | Directive, Names)
+                (Names, Internal | TheseInternal)
+                    | (Internal | TheseInternal, Names)
                     | (EveryName, Internal | Mixed | Public)
                     | (Internal | Mixed | Public, EveryName)
             )

@@ -1,12 +1,11 @@
 //! TLS to upstreams, and whom one believes there.
 
-use std::path::PathBuf;
-
 use super::{
     super::{
         decode::{Cx, Object},
         reader::Node,
         scalar::duration,
+        tls::path,
     },
     one_named, text,
 };
@@ -67,18 +66,8 @@ pub(in crate::json) fn ca_pool<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Optio
 }
 
 /// A certificate in DER form, in base64.
-fn certificate<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<String> {
+pub(in crate::json) fn certificate<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<String> {
     let text = cx.string(node)?;
     cx.check(node, check::base64(&text))?;
     Some(text)
-}
-
-fn path<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<PathBuf> {
-    let text = cx.string(node)?;
-    if text.is_empty() {
-        cx.error(node.span, "the path is empty", None);
-        return None;
-    }
-    cx.check(node, check::no_placeholder(&text))?;
-    Some(PathBuf::from(text))
 }

@@ -9,9 +9,7 @@ use caddy_config::{
 };
 use proptest::{collection::vec, option, prelude::*};
 
-use super::{
-    any_doors, dial, doors_route, duration, error_routes, name, named_routes, policy, range, route, value,
-};
+use super::{any_doors, dial, doors_route, duration, error_routes, name, named_routes, range, route, value};
 
 pub(super) fn admin() -> impl Strategy<Value = Admin> {
     let listen = prop_oneof![
@@ -79,7 +77,7 @@ pub(super) fn http() -> impl Strategy<Value = HttpApp> {
 
 fn server() -> impl Strategy<Value = Server> {
     let rest = (
-        option::of(vec(policy(), 0..3)),
+        option::of(vec(super::tls::policy(), 0..3)),
         option::of(server_logs()),
         vec(route(), 0..3),
         option::of(error_routes(route())),
