@@ -168,6 +168,8 @@ impl<'a> Journey<'a> {
         if server.asked.any() {
             journey.cx.facts = Some(Box::new(Facts {
                 closing,
+                local: connection.local_address(),
+                tls: connection.secured().cloned(),
                 ..Facts::now()
             }));
         }

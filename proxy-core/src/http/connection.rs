@@ -11,6 +11,7 @@ use http::HeaderValue;
 use http1_codec::server::{Command, Control, Phase};
 
 use crate::clock;
+use crate::facts::TlsFacts;
 
 /// How many bytes of interim responses may wait for a client. Further ones are dropped: they are hints, and an
 /// upstream can send them without end.
@@ -27,6 +28,8 @@ pub struct Connection {
     peer: Option<SocketAddr>,
     tls: bool,
     peer_ip: Option<HeaderValue>,
+    local: Option<SocketAddr>,
+    secured: Option<Arc<TlsFacts>>,
     state: Arc<ConnState>,
 }
 
@@ -106,6 +109,8 @@ impl Connection {
             peer: Some(peer),
             tls,
             peer_ip: HeaderValue::try_from(peer.ip().to_string()).ok(),
+            local: None,
+            secured: None,
             state: Arc::default(),
         }
     }
@@ -116,8 +121,27 @@ impl Connection {
             peer: None,
             tls,
             peer_ip: None,
+            local: None,
+            secured: None,
             state: Arc::default(),
         }
+    }
+
+    /// Where it came in, and what its handshake agreed on.
+    pub(crate) fn with_facts(mut self, local: Option<SocketAddr>, secured: Option<TlsFacts>) -> Self {
+        self.local = local;
+        self.secured = secured.map(Arc::new);
+        self
+    }
+
+    /// Where it came in, if anybody wants to know.
+    pub(crate) fn local_address(&self) -> Option<SocketAddr> {
+        self.local
+    }
+
+    /// What its handshake agreed on; `None` without TLS, and of a connection that another server accepted.
+    pub(crate) fn secured(&self) -> Option<&Arc<TlsFacts>> {
+        self.secured.as_ref()
     }
 
     /// The connection that has this state.

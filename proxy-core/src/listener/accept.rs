@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use rustls::{CipherSuite, HandshakeKind, ProtocolVersion, ServerConnection};
 use tokio::io::AsyncRead;
 use tokio::time;
 use tokio_rustls::TlsAcceptor;
@@ -14,6 +15,7 @@ use tracing::{debug, warn};
 use super::Listener;
 use super::acceptor::{Accepted, Acceptor, is_about_the_connection};
 use super::socket::{Socket, Stream};
+use crate::facts::TlsFacts;
 use crate::forward::view::Proxied;
 use crate::forward::worker::Worker;
 use crate::http::connection::{ConnState, Connection};
@@ -84,6 +86,9 @@ async fn connection(
     let Some(entry) = view.entry(&listener.place).cloned() else {
         return;
     };
+    let server = view.servers.get(entry.server);
+    let asks = server.is_some_and(|server| server.asked.connection);
+    let local = asks.then(|| stream.local_address()).flatten();
     drop(view);
     let state = Arc::new(ConnState::in_group(listener.place.group()));
     let open = worker.connections.register(Arc::clone(&state), entry.limits);
@@ -96,6 +101,8 @@ async fn connection(
     let mut stream = Socket::new(stream, Arc::clone(&state));
     let mut arrival = Arrival {
         peer,
+        local,
+        secured: None,
         state,
         proxied: entry.proxied,
         http: entry.http,
@@ -116,6 +123,8 @@ async fn connection(
 /// A connection before it speaks HTTP.
 struct Arrival<V> {
     peer: Option<SocketAddr>,
+    local: Option<SocketAddr>,
+    secured: Option<TlsFacts>,
     state: Arc<ConnState>,
     proxied: Option<Arc<Proxied>>,
     http: HttpSettings,
@@ -149,7 +158,9 @@ impl<V: Service> Arrival<V> {
         let handshake = Box::pin(acceptor.accept(stream));
         match server::unless_closed(&self.state, handshake).await {
             Some(Ok(mut stream)) => {
-                let protocol = match stream.get_ref().1.alpn_protocol() {
+                let handshake = stream.get_ref().1;
+                self.secured = Some(facts(handshake));
+                let protocol = match handshake.alpn_protocol() {
                     Some(b"h2") => Protocol::Http2,
                     _ => Protocol::Http1,
                 };
@@ -168,7 +179,35 @@ impl<V: Service> Arrival<V> {
             Some(peer) => Connection::new(peer, known.is_some()),
             None => Connection::local(known.is_some()),
         };
+        let connection = connection.with_facts(self.local, self.secured);
         let connection = Arc::new(connection.with_state(self.state));
         server::serve(stream, known, ahead, connection, self.http, self.service).await;
+    }
+}
+
+/// What a handshake agreed on, as Caddy tells it.
+fn facts(handshake: &ServerConnection) -> TlsFacts {
+    let suite = handshake.negotiated_cipher_suite().map(|suite| suite.suite());
+    TlsFacts {
+        version: match handshake.protocol_version() {
+            Some(ProtocolVersion::TLSv1_2) => "tls1.2",
+            Some(ProtocolVersion::TLSv1_3) => "tls1.3",
+            _ => "",
+        },
+        cipher_suite: match suite {
+            // The standard does not say the version.
+            Some(CipherSuite::TLS13_AES_128_GCM_SHA256) => "TLS_AES_128_GCM_SHA256",
+            Some(CipherSuite::TLS13_AES_256_GCM_SHA384) => "TLS_AES_256_GCM_SHA384",
+            Some(CipherSuite::TLS13_CHACHA20_POLY1305_SHA256) => "TLS_CHACHA20_POLY1305_SHA256",
+            Some(other) => other.as_str().unwrap_or_default(),
+            None => "",
+        },
+        resumed: handshake.handshake_kind() == Some(HandshakeKind::Resumed),
+        proto: String::from_utf8_lossy(handshake.alpn_protocol().unwrap_or_default()).into_owned(),
+        server_name: handshake.server_name().unwrap_or_default().to_owned(),
+        certificate: handshake
+            .peer_certificates()
+            .and_then(<[_]>::first)
+            .map(|certificate| certificate.to_vec()),
     }
 }

@@ -1,6 +1,7 @@
 //! A client's socket, which resets the connection where a clean end would lie.
 
 use std::io::{self, IoSlice};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -110,6 +111,14 @@ impl AsyncWrite for Socket {
 // === impl Stream ===
 
 impl Stream {
+    /// Where the connection came in.
+    pub(super) fn local_address(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(stream) => stream.local_addr().ok(),
+            Self::Unix(_) => None,
+        }
+    }
+
     /// Probes a silent peer as `keepalive` says.
     pub(super) fn set_keepalive(&self, keepalive: &TcpKeepalive) {
         if let Self::Tcp(stream) = self

@@ -197,3 +197,18 @@ async fn a_system_request_is_never_answered_with_a_redirect() {
         answer.head.start()
     );
 }
+
+#[tokio::test]
+async fn routes_can_tell_what_a_handshake_agreed_on_and_where_it_came_in() {
+    let asks = "\trespond \"{tls_version} {tls_cipher} {http.request.tls.proto} {http.request.tls.server_name} \
+                {http.request.tls.resumed} {http.request.local.port}\"";
+    let rig = Rig::tls_site(asks);
+    let port = rig.addr().port();
+    let answer = rig.tls_wire().await.ask(get("/")).await;
+    let expected = format!("tls1.3 TLS_AES_256_GCM_SHA384 http/1.1 {HOST} false {port}");
+    assert_eq!(String::from_utf8(answer.body).unwrap(), expected);
+
+    let plain = Rig::site("\trespond \"{tls_version}{http.request.local.port}\"");
+    let answer = plain.get("/").await;
+    assert_eq!(answer.body, plain.addr().port().to_string().into_bytes());
+}
