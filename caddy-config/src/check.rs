@@ -265,6 +265,9 @@ pub(crate) fn method(method: &str) -> Result<(), &'static str> {
     field_name(method).map_err(|_| "this is not a method of HTTP")
 }
 
+/// The interim status that a configuration may send.
+pub(crate) const EARLY_HINTS: u16 = 103;
+
 /// A status that ends a response; 1xx do not.
 pub(crate) fn final_status(status: u64) -> Option<u16> {
     u16::try_from(status)

@@ -135,7 +135,7 @@ fn directives_say_what_they_miss_and_what_is_too_much() {
     in_a_site(&[
         ("respond a 200 b", "2:16: unexpected argument `b`"),
         ("respond a 99", "2:12: `99` is not a final status"),
-        ("respond a 103", "2:12: `103` is not a final status"),
+        ("respond a 102", "2:12: `102` is not a final status"),
         (
             "respond a {http.x}",
             "2:12: the placeholder `{http.x}` is not supported",

@@ -239,7 +239,7 @@ fn handlers_that_are_not_supported_are_errors() {
             "the placeholder `{http.x}` is not supported",
         ),
         (
-            handler(r#""handler":"static_response","status_code":103"#),
+            handler(r#""handler":"static_response","status_code":102"#),
             "this is not a final status",
         ),
         (

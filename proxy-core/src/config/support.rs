@@ -91,22 +91,6 @@ pub(super) fn proxy(compiler: &mut Compiler<'_>, proxy: &model::ReverseProxy) {
     if let Some(checks) = &proxy.health_checks {
         health(compiler, checks);
     }
-    for (what, given) in [
-        ("header_up and header_down", proxy.headers.is_some()),
-        ("method and rewrite of a reverse_proxy", proxy.rewrite.is_some()),
-        (
-            "handle_response and replace_status",
-            !proxy.handle_response.is_empty(),
-        ),
-        (
-            "trusted_proxies of a reverse_proxy",
-            !proxy.trusted_proxies.is_empty(),
-        ),
-    ] {
-        if given {
-            compiler.unsupported::<()>(what, "remove it");
-        }
-    }
 }
 
 fn dynamic(compiler: &mut Compiler<'_>, source: &model::DynamicUpstreams) {

@@ -74,6 +74,11 @@ impl StaticResponse {
         let mut response = Response::new(Body::full(body));
         *response.status_mut() = status;
         *response.headers_mut() = std::mem::take(&mut cx.answer);
+        if status == StatusCode::NOT_MODIFIED {
+            // It is about what the client has, which may be of another kind and length.
+            response.headers_mut().remove(header::CONTENT_TYPE);
+            *response.body_mut() = Body::empty();
+        }
         Ok(Some(response))
     }
 

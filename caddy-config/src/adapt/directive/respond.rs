@@ -3,7 +3,7 @@
 use super::super::{args::Args, cx::Cx};
 use crate::{
     caddyfile::token::Token,
-    check,
+    check::{self, EARLY_HINTS},
     model::{Handler, StaticResponse, Status},
 };
 
@@ -11,11 +11,11 @@ pub(super) fn read(mut args: Args<'_>, cx: &mut Cx<'_>) -> Option<Handler> {
     let first = args.required("a status or a body", cx)?;
     let mut response = StaticResponse::default();
     match args.next() {
-        None if is_status(&first.text) => response.status_code = status(first, cx),
+        None if is_status(&first.text) => response.status_code = own_status(first, cx),
         None => response.body = text(first, cx),
         Some(second) => {
             response.body = text(first, cx);
-            response.status_code = status(second, cx);
+            response.status_code = own_status(second, cx);
         }
     }
     args.finish(cx);
@@ -43,6 +43,14 @@ pub(super) fn read(mut args: Args<'_>, cx: &mut Cx<'_>) -> Option<Handler> {
 /// Whether a single argument is a status rather than a body.
 pub(super) fn is_status(text: &str) -> bool {
     text.len() == 3 && text.parse::<u16>().is_ok_and(|number| number > 0)
+}
+
+/// As [`status`]; 103 too, which is sent before the response.
+fn own_status(token: &Token, cx: &mut Cx<'_>) -> Option<Status> {
+    if token.text == EARLY_HINTS.to_string() {
+        return Some(Status::Code(EARLY_HINTS));
+    }
+    status(token, cx)
 }
 
 /// A status that ends a response, or a placeholder that stands for one.

@@ -13,7 +13,7 @@ use crate::{
 
 pub(super) fn static_response<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) -> StaticResponse {
     StaticResponse {
-        status_code: object.get("status_code", cx, status_or_placeholder),
+        status_code: object.get("status_code", cx, own_status),
         headers: object.get("headers", cx, field_values).unwrap_or_default(),
         body: object.get("body", cx, template).unwrap_or_default(),
         close: object.flag("close", cx),
@@ -48,6 +48,16 @@ pub(super) fn copy_response_headers<'n>(object: &mut Object<'n>, cx: &mut Cx<'n,
 pub(super) fn metrics<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) -> Metrics {
     Metrics {
         disable_openmetrics: object.flag("disable_openmetrics", cx),
+    }
+}
+
+/// As [`status_or_placeholder`]; 103 too, which is sent before the response.
+fn own_status<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Status> {
+    match &node.value {
+        Value::String(text) | Value::Number(text) if *text == check::EARLY_HINTS.to_string() => {
+            Some(Status::Code(check::EARLY_HINTS))
+        }
+        _ => status_or_placeholder(node, cx),
     }
 }
 

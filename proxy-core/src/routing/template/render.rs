@@ -41,7 +41,7 @@ pub(super) fn placeholder(placeholder: &Placeholder, cx: &Context, out: &mut Str
         Placeholder::Proto => out.push_str(proto(cx.parts.version)),
         Placeholder::ProtoName => out.push_str(proto_name(cx.parts.version)),
         Placeholder::Host => out.push_str(split_port(cx.host_port()).0),
-        Placeholder::HostLabel(index) => out.push_str(label(cx, *index)),
+        Placeholder::HostLabel(index) => out.push_str(&label(cx, *index).to_lowercase()),
         Placeholder::Port => out.push_str(split_port(cx.host_port()).1),
         Placeholder::HostPort => out.push_str(cx.host_port()),
         Placeholder::RequestHeader(name) => push_joined(out, &cx.parts.headers, name),
@@ -117,8 +117,8 @@ fn target(placeholder: &Placeholder, cx: &Context, out: &mut String) {
         Placeholder::PathEscaped => out.push_str(&percent::encode_query(&percent::decode(cx.path()))),
         Placeholder::PathDir => out.push_str(dir(&percent::decode(cx.path()))),
         Placeholder::PathFile => out.push_str(file(&percent::decode(cx.path()))),
-        Placeholder::PathFileBase => out.push_str(split_extension(file(&percent::decode(cx.path()))).0),
-        Placeholder::PathFileExt => out.push_str(split_extension(file(&percent::decode(cx.path()))).1),
+        Placeholder::PathFileBase => out.push_str(split_extension(last(&percent::decode(cx.path()))).0),
+        Placeholder::PathFileExt => out.push_str(split_extension(last(&percent::decode(cx.path()))).1),
         Placeholder::PathSegment(index) => out.push_str(segment(&percent::decode(cx.path()), *index)),
         Placeholder::Query => out.push_str(cx.query().unwrap_or_default()),
         Placeholder::QueryEscaped => out.push_str(&percent::encode_query(cx.query().unwrap_or_default())),
@@ -145,6 +145,14 @@ fn file(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
 }
 
+/// The last segment that is not empty; of the root, the slash.
+fn last(path: &str) -> &str {
+    match path.trim_end_matches('/') {
+        "" => "/",
+        trimmed => file(trimmed),
+    }
+}
+
 /// A name without and its ending from the last point.
 fn split_extension(file: &str) -> (&str, &str) {
     file.rfind('.')
@@ -166,8 +174,10 @@ fn push_prefixed(out: &mut String, query: Option<&str>) {
     }
 }
 
+/// The values of a parameter. A pair that holds a semicolon, which is a separator for some, is none.
 fn push_param(out: &mut String, query: &str, name: &str) {
-    let values = query.split('&').filter_map(|pair| {
+    let pairs = query.split('&').filter(|pair| !pair.contains(';'));
+    let values = pairs.filter_map(|pair| {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         (!pair.is_empty() && percent::decode_query(key)? == name)
             .then(|| percent::decode_query(value))
@@ -358,7 +368,11 @@ fn upstream(part: UpstreamPart, cx: &Context, out: &mut String) -> bool {
         .and_then(|facts: &Facts| facts.upstream.as_ref());
     let Some(chosen) = chosen else { return false };
     match part {
-        UpstreamPart::Address | UpstreamPart::HostPort => out.push_str(&chosen.address()),
+        UpstreamPart::Address => {
+            out.push_str("tcp/");
+            out.push_str(&chosen.address());
+        }
+        UpstreamPart::HostPort => out.push_str(&chosen.address()),
         UpstreamPart::Host => out.push_str(&chosen.host),
         UpstreamPart::Port => push(out, chosen.port),
         UpstreamPart::Latency | UpstreamPart::Duration => {

@@ -30,7 +30,7 @@ fn placeholders_give_the_request() {
         ),
         (
             "{http.request.host.labels.0} {http.request.host.labels.2} {http.request.host.labels.3}",
-            "test A ",
+            "test a ",
         ),
         ("{http.request.uri.path}", "/p q/%zz/f.tar.gz"),
         (
