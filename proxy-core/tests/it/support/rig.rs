@@ -1,10 +1,12 @@
 //! A running proxy: started from a Caddyfile, stopped by the test or when dropped.
 
 use std::fmt::Write;
+use std::fs;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
-use caddy_config::Config;
+use caddy_config::{Config, Surroundings};
 use proxy_core::{Applied, Control, Options, Proxy, Report, Stats};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -62,6 +64,24 @@ impl Rig {
             Ok(proxy) => proxy,
             Err(error) => panic!("the proxy does not start: {error}\n{text}"),
         };
+        Self::running(proxy)
+    }
+
+    /// Starts a proxy with the Caddyfile of this name, or says what is wrong with it.
+    pub(crate) fn file(
+        options: &Options,
+        file: &Path,
+        surroundings: &dyn Surroundings,
+    ) -> Result<Self, String> {
+        let text = fs::read_to_string(file).expect("the file is there");
+        let name = file.display().to_string();
+        let adapted = caddy_config::from_caddyfile_in(&name, &text, surroundings);
+        let config = adapted.map_err(|errors| errors.to_string())?.config;
+        let proxy = Proxy::build(&config, options).map_err(|errors| errors.to_string())?;
+        Ok(Self::running(proxy))
+    }
+
+    fn running(proxy: Proxy) -> Self {
         let (addresses, control) = (proxy.addresses(), proxy.control());
         let stats = Box::new(proxy.stats());
         let stop = CancellationToken::new();

@@ -165,6 +165,13 @@ impl Wire {
         Message { head, body, trailers }
     }
 
+    /// The next response to a `method` request, unless the connection ends before all of it is there.
+    pub(crate) async fn try_answer_to(&mut self, method: &str) -> io::Result<Message> {
+        let head = self.try_head().await?;
+        let (body, trailers) = self.try_body(head.response_framing(method)).await?;
+        Ok(Message { head, body, trailers })
+    }
+
     /// The next whole response to a request that was no HEAD.
     pub(crate) async fn answer(&mut self) -> Message {
         self.answer_to("GET").await
