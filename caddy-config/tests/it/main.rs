@@ -8,6 +8,7 @@ mod caddyfile;
 mod directives;
 #[cfg(test)]
 mod hostile;
+mod hostile_json;
 #[cfg(test)]
 mod json;
 #[cfg(test)]
