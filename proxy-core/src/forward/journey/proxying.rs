@@ -17,6 +17,7 @@ use crate::http::forwarded::{self, Client};
 use crate::http::limit;
 use crate::http::marks::Marks;
 use crate::http::upgrade::{self, Wanted};
+use crate::routing::header_ops::HeaderOps;
 use crate::routing::respond::Status;
 use crate::upstream::channel::Protocol;
 use crate::upstream::cluster::{Cluster, Source};
@@ -279,7 +280,7 @@ impl<'a> Journey<'a> {
         if let Some(down) = proxy.down.as_ref().filter(|_| is_final)
             && down.only.matches(response.status().as_u16(), response.headers())
         {
-            exchange::change(&down.ops, &self.cx, response.headers_mut());
+            self.change_answer(&down.ops, &mut response);
         }
         if !self.cx.answer.is_empty() {
             // An upstream's fields come beside those that were set on the way in.
@@ -290,6 +291,19 @@ impl<'a> Journey<'a> {
             *response.headers_mut() = headers;
         }
         self.settle(response)
+    }
+
+    /// What placeholders are told of the answer is what the upstream said.
+    fn change_answer(&mut self, ops: &HeaderOps, response: &mut Response<Body>) {
+        if ops.is_fixed() {
+            return exchange::change(ops, &self.cx, response.headers_mut());
+        }
+        let mut said = Response::new(Body::empty());
+        *said.status_mut() = response.status();
+        *said.headers_mut() = response.headers().clone();
+        let before = self.cx.caught.replace(Box::new(said));
+        exchange::change(ops, &self.cx, response.headers_mut());
+        self.cx.caught = before;
     }
 
     /// Where a request to `cluster` may go.
