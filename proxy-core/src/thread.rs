@@ -35,6 +35,8 @@ pub(crate) enum Command {
     Open(Accepting, Arc<Listener>),
     /// The listener was removed: accept what waits, close the socket, say so, and let its connections end.
     Close(Arc<Listener>, oneshot::Sender<()>),
+    /// The listener speaks something else now: its connections end once they are idle.
+    Renew(Arc<Listener>),
 }
 
 /// The accept loops of a thread, each of which can be ended.
@@ -151,6 +153,7 @@ impl Loops {
                 Some(command) = commands.recv() => match command {
                     Command::Open(socket, listener) => self.open(socket, listener),
                     Command::Close(listener, closed) => self.close(&listener, closed),
+                    Command::Renew(listener) => self.worker.connections.renew(listener.place.group()),
                 },
                 Some(number) = self.running.next() => {
                     if !self.ended(number) {

@@ -39,6 +39,8 @@ struct Open {
     listener: Arc<Listener>,
     /// Of a unix socket.
     file: Option<Arc<SocketFile>>,
+    /// Whether it speaks TLS.
+    tls: bool,
 }
 
 /// A listener that a configuration wants.
@@ -61,6 +63,8 @@ pub(super) struct Next {
     /// New listeners, each with one socket for each thread.
     pub(super) added: Vec<(Arc<Listener>, Vec<Accepting>)>,
     pub(super) removed: Vec<Arc<Listener>>,
+    /// Those that stay and speak TLS from now on, or no more.
+    pub(super) renewed: Vec<Arc<Listener>>,
     pub(super) kept: usize,
 }
 
@@ -97,13 +101,20 @@ impl Listeners {
                 .into_iter()
                 .filter_map(|index| Some(Arc::clone(&self.open.get(index)?.listener)))
                 .collect(),
+            renewed: Vec::new(),
             kept: kept.len(),
         };
         for (index, Wanted { key, plan, .. }) in wanted.into_iter().enumerate() {
             let open = match (kept.get(&index), sockets.remove(&index)) {
                 (Some(open), _) => {
+                    if open.tls != plan.entry.tls.is_some() {
+                        next.renewed.push(Arc::clone(&open.listener));
+                    }
                     next.modes.extend(open.file.clone().zip(plan.mode()));
-                    Open::clone(open)
+                    Open {
+                        tls: plan.entry.tls.is_some(),
+                        ..Open::clone(open)
+                    }
                 }
                 (None, Some(bound)) => {
                     let listener = Arc::new(Listener {
@@ -112,7 +123,12 @@ impl Listeners {
                     });
                     next.added.push((Arc::clone(&listener), bound.sockets));
                     let file = bound.file.map(Arc::new);
-                    Open { key, listener, file }
+                    Open {
+                        key,
+                        listener,
+                        file,
+                        tls: plan.entry.tls.is_some(),
+                    }
                 }
                 (None, None) => continue,
             };

@@ -287,6 +287,7 @@ impl Reconciler {
             routes_changed,
         };
         state.open(next.added);
+        state.renew(&next.renewed);
         state.removed.append(&mut next.removed);
         commits.into_iter().for_each(|commit| commit());
         Ok(applied)
@@ -344,6 +345,15 @@ impl State {
         for (listener, sockets) in added {
             for (thread, socket) in self.threads.iter().zip(sockets) {
                 let _ended = thread.send(Command::Open(socket, Arc::clone(&listener)));
+            }
+        }
+    }
+
+    /// Lets connections end that were opened on other terms.
+    fn renew(&self, renewed: &[Arc<Listener>]) {
+        for listener in renewed {
+            for thread in &self.threads {
+                let _ended = thread.send(Command::Renew(Arc::clone(listener)));
             }
         }
     }

@@ -170,9 +170,18 @@ impl Connections {
 
     /// As [`Connections::drain`], but for those of one group, which are closed after `grace`.
     pub(crate) fn retire(&self, group: Group, grace: Duration) {
+        self.leave(group, ticks(grace));
+    }
+
+    /// As [`Connections::retire`], but none is closed before it is idle.
+    pub(crate) fn renew(&self, group: Group) {
+        self.leave(group, u32::MAX);
+    }
+
+    fn leave(&self, group: Group, closed_in: u32) {
         for entry in self.lock().entries.values_mut() {
             if entry.state.group() == group {
-                entry.leave(FRESH, ticks(grace));
+                entry.leave(FRESH, closed_in);
             }
         }
     }

@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 use super::{free, site, sites};
 use crate::support::net::Net;
 use crate::support::origin::Origin;
-use crate::support::rig::{Rig, get};
+use crate::support::rig::{HOST, Rig, get};
 use crate::support::wait::eventually;
 use crate::support::wire::{End, Wire};
 
@@ -144,6 +144,24 @@ async fn connections_that_wait_to_be_accepted_are_served_before_their_socket_clo
         rig.reload(&sites(&[site(stays, "\trespond a"), site(goes, "\trespond b")]))
             .await;
     }
+}
+
+#[tokio::test]
+async fn what_was_opened_in_the_clear_ends_when_its_port_goes_over_to_tls() {
+    let address = free(Net::fresh().pod(1));
+    let plain = site(address, "\trespond plain");
+    let secured = format!(
+        "https://{HOST}:{} {{\n\tbind {}\n\ttls internal\n\trespond secured\n}}\n",
+        address.port(),
+        address.ip()
+    );
+    let rig = Rig::caddyfile(&sites(&[plain]));
+    let mut wire = rig.wire().await;
+    assert_eq!(wire.ask(get("/")).await.body, b"plain");
+    let applied = rig.reload(&sites(&[secured])).await;
+    assert_eq!(applied.kept, 1);
+    assert_eq!(wire.rest().await, (Vec::new(), End::Fin));
+    assert_eq!(rig.tls_wire().await.ask(get("/")).await.body, b"secured");
 }
 
 #[tokio::test]
