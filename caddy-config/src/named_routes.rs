@@ -27,6 +27,24 @@ pub(crate) fn invoked<'r>(routes: &'r [Route], names: &mut BTreeSet<&'r str>) {
     }
 }
 
+/// How many routes and handlers there are, at any depth.
+pub(crate) fn size(routes: &[Route]) -> usize {
+    let inside = |handler: &Handler| match handler {
+        Handler::Subroute(subroute) => {
+            let errors = subroute.errors.as_ref().map_or(0, |errors| size(&errors.routes));
+            size(&subroute.routes).saturating_add(errors)
+        }
+        Handler::ReverseProxy(proxy) => {
+            let responses = proxy.handle_response.iter();
+            responses.map(|response| size(&response.routes)).sum()
+        }
+        _ => 0,
+    };
+    let handlers = routes.iter().flat_map(|route| &route.handlers);
+    let inside: usize = handlers.map(|handler| inside(handler).saturating_add(1)).sum();
+    inside.saturating_add(routes.len())
+}
+
 /// The names of `start` and of all that they invoke, through other named routes too. Names that `named` does not
 /// have are among them.
 pub(crate) fn reachable<'r>(

@@ -7,9 +7,12 @@ use super::{block, cx::Cx, matcher::Scope, routes, server::Served, shorthand};
 use crate::{
     caddyfile::{parser::Block, token::Token},
     model::{Handler, Route, Subroute},
-    named_routes::{circles, invoked, reachable},
+    named_routes::{circles, invoked, reachable, size},
     source::Span,
 };
+
+/// More handlers than this are not copied to servers.
+const MAX_COPIED: usize = 200_000;
 
 /// A name behind `invoke`.
 #[derive(Debug)]
@@ -54,22 +57,55 @@ fn route(mut routes: Vec<Route>) -> Route {
     }
 }
 
-/// The named routes of a server.
-pub(super) fn of_server(sites: &[Served<'_>], named: &BTreeMap<String, Route>) -> BTreeMap<String, Route> {
-    if named.is_empty() {
-        return BTreeMap::new();
+/// The named routes as servers get them.
+#[derive(Debug)]
+pub(super) struct Copies<'r> {
+    named: &'r BTreeMap<String, Route>,
+    /// How many more handlers the copies may have together.
+    left: usize,
+}
+
+// === impl Copies ===
+
+impl<'r> Copies<'r> {
+    pub(super) const fn new(named: &'r BTreeMap<String, Route>) -> Self {
+        Self {
+            named,
+            left: MAX_COPIED,
+        }
     }
-    let mut names = BTreeSet::new();
-    for served in sites {
-        served
-            .site
-            .all_routes(|route| invoked(std::slice::from_ref(route), &mut names));
+
+    /// The named routes of a server: those that its sites invoke, and those that these invoke.
+    pub(super) fn of_server(&mut self, sites: &[Served<'_>], cx: &mut Cx<'_>) -> BTreeMap<String, Route> {
+        let mut copies = BTreeMap::new();
+        if self.named.is_empty() {
+            return copies;
+        }
+        let mut names = BTreeSet::new();
+        for served in sites {
+            served
+                .site
+                .all_routes(|route| invoked(std::slice::from_ref(route), &mut names));
+        }
+        for name in reachable(names, self.named) {
+            let Some(route) = self.named.get(name) else {
+                continue;
+            };
+            let before = self.left;
+            self.left = before.saturating_sub(size(std::slice::from_ref(route)));
+            if self.left > 0 {
+                copies.insert(name.to_owned(), route.clone());
+            } else if before > 0 {
+                let span = sites.first().and_then(|served| served.keys.first());
+                let span = span.map_or_else(Span::default, |key| key.token.span);
+                let message = format!(
+                    "named routes, which each server gets for itself, have more than {MAX_COPIED} handlers here"
+                );
+                cx.error(span, message, "let fewer servers invoke them".to_owned());
+            }
+        }
+        copies
     }
-    let names = reachable(names, named);
-    names
-        .into_iter()
-        .filter_map(|name| Some((name.to_owned(), named.get(name)?.clone())))
-        .collect()
 }
 
 /// Reports invocations of what is not there, and those that lead back to themselves.

@@ -77,6 +77,9 @@ impl Order {
             return cx.error(line.name.span, "`order` needs a directive and a place", help);
         };
         if !directive::is_directive(&name.text) {
+            if cx.count_only(name.span) {
+                return;
+            }
             let text = cx.quote(name);
             cx.error(
                 name.span,
@@ -117,7 +120,7 @@ fn beside(order: &[String], word: &Token, other: Option<&Token>, cx: &mut Cx<'_>
         return None;
     };
     let at = order.iter().position(|name| *name == other.text);
-    if at.is_none() {
+    if at.is_none() && !cx.count_only(other.span) {
         let text = cx.quote(other);
         let message = format!("`{text}` is no other directive that has a place in the order");
         cx.error(other.span, message, directive::similar(&other.text));

@@ -1,9 +1,9 @@
 //! Sites -> servers: those that share a listener share a server.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::{
-    address::{Ports, Scheme},
+    address::{Address, Ports, Scheme},
     connection_policies::TlsNeeds,
     cx::Cx,
     directive::{Binding, Interface},
@@ -199,9 +199,10 @@ pub(super) fn app(
     cx: &mut Cx<'_>,
 ) -> HttpApp {
     let mut servers = BTreeMap::new();
+    let mut copies = named_routes::Copies::new(named);
     for (number, pairing) in pairings.iter().enumerate() {
         let mut server = build(pairing, options, cx);
-        server.named_routes = named_routes::of_server(&pairing.sites, named);
+        server.named_routes = copies.of_server(&pairing.sites, cx);
         let chosen = options.servers.iter().find(|chosen| chosen.applies_to(&server));
         if let Some(chosen) = chosen {
             chosen.apply(&mut server);
@@ -310,22 +311,23 @@ fn site_routes(inner: Vec<Route>, matchers: Vec<MatcherSet>, alone: bool) -> Vec
 /// One set for each path among the addresses; an address for every host makes its set match every host.
 fn site_matchers(keys: &[&Key]) -> Vec<MatcherSet> {
     let mut sets: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut by_path: HashMap<&str, usize> = HashMap::new();
+    let mut seen: HashSet<(&str, &str)> = HashSet::new();
     let mut every_host = false;
-    for address in keys.iter().map(|key| &key.address) {
-        let position = sets.iter().position(|(path, _)| *path == address.path);
-        let index = position.unwrap_or_else(|| {
-            sets.push((&address.path, Vec::new()));
+    for Address { host, path, .. } in keys.iter().map(|key| &key.address) {
+        let index = *by_path.entry(path).or_insert_with(|| {
+            sets.push((path, Vec::new()));
             sets.len().saturating_sub(1)
         });
         let Some((_, hosts)) = sets.get_mut(index) else {
             continue;
         };
-        if address.host.is_empty() && !every_host {
+        if host.is_empty() && !every_host {
             hosts.clear();
             every_host = true;
         }
-        if !every_host && !hosts.contains(&address.host.as_str()) {
-            hosts.push(&address.host);
+        if !every_host && seen.insert((path, host)) {
+            hosts.push(host);
         }
     }
     let owned = |texts: Vec<&str>| texts.into_iter().map(str::to_owned).collect::<Vec<_>>();

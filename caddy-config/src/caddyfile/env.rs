@@ -47,7 +47,7 @@ pub(crate) fn expand<'t>(
                 reference.name
             );
             // Words for findings that are only counted would cost a search each.
-            let help = (!report.is_full()).then(|| way_out(text, &reference));
+            let help = (!report.is_full_of_warnings()).then(|| way_out(text, &reference));
             report.warn(shifted(reference.span, at), message, help);
         }
         let value = value.as_deref().or(reference.default).unwrap_or_default();

@@ -11,14 +11,15 @@ use super::{
 };
 use crate::{
     diagnostic::Diagnostic,
-    source::{Report, Sources, Span},
+    source::{MAX_TEXT, Report, Sources, Span},
 };
 
 /// Deeper blocks are not indented further.
 const MAX_INDENT: usize = 10;
 
 /// A Caddyfile laid out as `caddy fmt` does: one tab for each level, one space between words, at most one blank line.
-/// A text for which that would change its meaning, or would not be the last word, is returned as it is.
+/// A text for which that would change its meaning, or would not be the last word, is returned as it is; so is one that
+/// is too long to be a configuration.
 ///
 /// ```
 /// let text = "example.com{\n  respond   hello\n}";
@@ -26,6 +27,9 @@ const MAX_INDENT: usize = 10;
 /// ```
 #[must_use]
 pub fn format(text: &str) -> String {
+    if text.len() > MAX_TEXT {
+        return text.to_owned();
+    }
     let formatted = laid_out(text);
     if formatted == text {
         return formatted;
@@ -50,7 +54,11 @@ pub fn unformatted(file_name: &str, text: &str) -> Option<Diagnostic> {
     let at = same.map(|(c, _)| c.len_utf8()).sum();
     let mut report = Report::default();
     // Only so that the line that is shown has no secret.
-    lexer::tokens(&env::unexpanded(&text, Span::default()), &mut report);
+    lexer::tokens(
+        &env::unexpanded(&text, Span::default()),
+        lexer::MAX_TOKENS,
+        &mut report,
+    );
     let mut report = report.without_findings();
     let message = "this is not laid out in the usual way";
     let help = "`doorway fmt --overwrite` does that; nothing depends on it".to_owned();
@@ -81,7 +89,9 @@ fn means_the_same(a: &str, b: &str) -> bool {
         let breaks = (next_a.is_on_new_line_after(a), next_b.is_on_new_line_after(b));
         breaks.0 == breaks.1 || at_brace(a) || at_brace(next_a)
     });
-    lines && a.len() == b.len() && pairs().all(|(a, b)| a.text == b.text && a.quoted == b.quoted)
+    // Of more, not all were looked at.
+    let all = a.len() == b.len() && a.len() < lexer::MAX_TOKENS;
+    lines && all && pairs().all(|(a, b)| a.text == b.text && a.quoted == b.quoted)
 }
 
 fn visible(text: &str) -> impl Iterator<Item = char> {
@@ -93,7 +103,7 @@ fn visible(text: &str) -> impl Iterator<Item = char> {
 fn words(text: &str) -> Vec<Token> {
     let report = &mut Report::default();
     let mut words = Vec::new();
-    for token in lexer::tokens(&env::unexpanded(text, Span::default()), report) {
+    for token in lexer::tokens(&env::unexpanded(text, Span::default()), lexer::MAX_TOKENS, report) {
         let end = match &token.text {
             text if token.quoted => text.len(),
             text if text.ends_with('{') => text.len().saturating_sub(1),

@@ -36,6 +36,8 @@ pub(super) struct Imports<'p, 't> {
     files: HashMap<PathBuf, Found>,
     /// The names of snippets and files by number. The first is the file that everything begins with.
     origins: Vec<String>,
+    /// How many more tokens the texts may have.
+    words_left: usize,
     /// How many more tokens imports may bring.
     tokens_left: usize,
     /// How many more bytes their texts may have.
@@ -91,6 +93,7 @@ impl<'p, 't> Imports<'p, 't> {
             snippets: HashMap::new(),
             files: HashMap::from([(first, found)]),
             origins,
+            words_left: lexer::MAX_TOKENS,
             tokens_left: MAX_TOKENS,
             bytes_left: MAX_TEXT,
         }
@@ -251,7 +254,9 @@ impl<'p, 't> Imports<'p, 't> {
         let at = Span::new(source.base(), source.base()).by(import);
         let variable = |name: &str| self.surroundings.variable(name);
         let text = env::expand(source.text(), at, &variable, self.report);
-        lexer::tokens(&text, self.report)
+        let tokens = lexer::tokens(&text, self.words_left, self.report);
+        self.words_left = self.words_left.saturating_sub(tokens.len());
+        tokens
     }
 
     /// Whether what `target` names must not be imported there; that is reported.

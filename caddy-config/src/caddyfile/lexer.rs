@@ -6,8 +6,11 @@
 use super::{env::Expanded, token::Token};
 use crate::source::{Report, Span};
 
-/// The tokens of `text`. Arguments behind a word like `secret` are masked in every finding.
-pub(crate) fn tokens(text: &Expanded<'_>, report: &mut Report) -> Vec<Token> {
+/// All texts of a configuration together have no more tokens than this; one of 10,000 sites has about 100,000.
+pub(super) const MAX_TOKENS: usize = 2_000_000;
+
+/// The tokens of `text`, at most `most`. Arguments behind a word like `secret` are masked in every finding.
+pub(crate) fn tokens(text: &Expanded<'_>, most: usize, report: &mut Report) -> Vec<Token> {
     let mut lexer = Lexer {
         expanded: text,
         text: text.text(),
@@ -20,7 +23,7 @@ pub(crate) fn tokens(text: &Expanded<'_>, report: &mut Report) -> Vec<Token> {
         tokens: Vec::new(),
         report,
     };
-    lexer.run();
+    lexer.run(most);
     let tokens = lexer.tokens;
     mask_secrets(&tokens, report);
     tokens
@@ -40,11 +43,16 @@ struct Lexer<'e, 'r> {
 // === impl Lexer ===
 
 impl<'e> Lexer<'e, '_> {
-    fn run(&mut self) {
+    fn run(&mut self, most: usize) {
         loop {
             self.skip_space();
             match self.peek() {
                 None => return,
+                Some(_) if self.tokens.len() >= most => {
+                    let message = format!("the configuration has more than {MAX_TOKENS} words");
+                    let here = Span::new(self.at, self.at.saturating_add(1));
+                    return self.error(here, &message, "is this file a configuration?");
+                }
                 Some('"') => self.quoted(),
                 Some('`') => self.raw(),
                 Some(_) => match self.heredoc_marker() {

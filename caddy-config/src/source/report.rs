@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{ImportId, Sources, Span};
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 
-/// Findings beyond this many are only counted.
+/// Errors beyond this many are only counted, and so are warnings.
 const MAX_FINDINGS: usize = 100;
 
 /// Collects findings, then gives them their places.
@@ -13,7 +13,8 @@ const MAX_FINDINGS: usize = 100;
 pub(crate) struct Report {
     findings: Vec<Finding>,
     left_out: usize,
-    errors: bool,
+    errors: usize,
+    warnings: usize,
     secrets: Vec<Span>,
 }
 
@@ -54,13 +55,18 @@ impl Report {
         }
     }
 
-    /// Whether further findings are only counted, so that their words need not be chosen.
+    /// Whether further errors are only counted, so that their words need not be chosen.
     pub(crate) const fn is_full(&self) -> bool {
-        self.findings.len() >= MAX_FINDINGS
+        self.errors >= MAX_FINDINGS
+    }
+
+    /// [`Report::is_full`] of warnings.
+    pub(crate) const fn is_full_of_warnings(&self) -> bool {
+        self.warnings >= MAX_FINDINGS
     }
 
     pub(crate) const fn has_errors(&self) -> bool {
-        self.errors
+        self.errors > 0
     }
 
     /// The value with its warnings, or all that is wrong (warnings too).
@@ -69,7 +75,7 @@ impl Report {
         value: T,
         sources: &Sources<'_>,
     ) -> Result<(T, Vec<Diagnostic>), Diagnostics> {
-        let (errors, left_out) = (self.errors, self.left_out);
+        let (errors, left_out) = (self.has_errors(), self.left_out);
         let items = self.into_diagnostics(sources);
         if errors {
             let inputs = sources.inputs.clone();
@@ -105,12 +111,16 @@ impl Report {
         message: String,
         help: Option<String>,
     ) {
-        self.errors |= severity == Severity::Error;
         let known = |finding: &Finding| finding.span.is_same_place(span) && finding.message == message;
         if span.import != ImportId::default() && self.findings.iter().any(known) {
             return;
         }
-        if self.findings.len() < MAX_FINDINGS {
+        let count = match severity {
+            Severity::Error => &mut self.errors,
+            Severity::Warning => &mut self.warnings,
+        };
+        *count = count.saturating_add(1);
+        if *count <= MAX_FINDINGS {
             self.findings.push(Finding {
                 severity,
                 span,

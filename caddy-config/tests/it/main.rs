@@ -10,6 +10,8 @@ mod directives;
 mod hostile;
 mod hostile_json;
 #[cfg(test)]
+mod hostile_language;
+#[cfg(test)]
 mod json;
 #[cfg(test)]
 mod json_handlers;

@@ -10,6 +10,7 @@ fn lex(text: &str) -> Vec<Token> {
     let mut report = Report::default();
     let tokens = tokens(
         &env::expand(text, Span::default(), &|_| None, &mut report),
+        100_000,
         &mut report,
     );
     assert!(!report.has_errors(), "{text:?}: {report:?}");
@@ -20,6 +21,7 @@ fn refused(text: &str) -> String {
     let mut report = Report::default();
     tokens(
         &env::expand(text, Span::default(), &|_| None, &mut report),
+        100_000,
         &mut report,
     );
     report
@@ -180,4 +182,26 @@ fn arguments_of_a_secret_are_masked() {
         message.contains("Secrets *") && !message.contains("Secrets g"),
         "{message}"
     );
+}
+
+#[test]
+fn tokens_are_limited() {
+    let mut report = Report::default();
+    let text = "a b\nc d";
+    let found = tokens(&env::unexpanded(text, Span::default()), 3, &mut report);
+    assert_eq!(found.len(), 3);
+    let findings = report
+        .finish((), &Sources::new("t", text))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        findings.starts_with("t:2:3: the configuration has more than 2000000 words"),
+        "{findings}"
+    );
+    let mut report = Report::default();
+    assert_eq!(
+        tokens(&env::unexpanded(text, Span::default()), 4, &mut report).len(),
+        4
+    );
+    assert!(!report.has_errors());
 }
