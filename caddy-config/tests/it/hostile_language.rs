@@ -122,6 +122,14 @@ fn braces_in_masses_end_in_an_error() {
             site(&"handle\n{\n}\n".repeat(MANY)),
             Error("this brace stands on a line of its own"),
         ),
+    ]);
+}
+
+#[test]
+fn braces_in_masses_elsewhere_do_not_count_or_end_in_an_error() {
+    const MANY: usize = 30_000;
+    let nested = format!("{}{}", "handle {\n".repeat(MANY), "}\n".repeat(MANY));
+    check_all(vec![
         (
             "in quotes",
             site(&format!("respond \"{}\"", "{".repeat(MANY))),
@@ -206,6 +214,13 @@ fn words_in_masses_are_read_once() {
             "\r".repeat(20 * MANY),
             Error("the file is empty"),
         ),
+    ]);
+}
+
+#[test]
+fn heredocs_and_odd_words_in_masses_are_read_once() {
+    const MANY: usize = 60_000;
+    check_all(vec![
         (
             "heredocs",
             site(&"respond /a <<E\nE\n".repeat(MANY / 10)),
@@ -352,7 +367,6 @@ fn imports_that_multiply_end_in_an_error() {
 
 #[test]
 fn imports_that_lead_nowhere_end_in_an_error() {
-    const MANY: usize = 20_000;
     let ring = numbered(1000, |number| {
         format!("(s{number}) {{\nimport s{}\n}}", (number + 1) % 1000)
     });
@@ -399,6 +413,13 @@ fn imports_that_lead_nowhere_end_in_an_error() {
             tower(99, "respond 1", next) + &site("import s99"),
             Fine(1),
         ),
+    ]);
+}
+
+#[test]
+fn imports_in_masses_bring_what_they_bring() {
+    const MANY: usize = 20_000;
+    check_all(vec![
         (
             "what is not there",
             site(&"import x\n".repeat(MANY)),
@@ -566,7 +587,7 @@ fn named_routes_in_masses_are_bounded() {
 }
 
 #[test]
-fn sites_and_options_in_masses_are_told_apart() {
+fn sites_in_masses_are_told_apart() {
     const MANY: usize = 8_000;
     let hosts = |text: &str| {
         (0..MANY)
@@ -606,6 +627,13 @@ fn sites_and_options_in_masses_are_told_apart() {
             format!("http://{} {{\n}}\n", "{a}".repeat(MANY)),
             Fine(2),
         ),
+    ]);
+}
+
+#[test]
+fn options_and_blocks_in_masses_are_told_apart() {
+    const MANY: usize = 8_000;
+    check_all(vec![
         (
             "orders",
             format!("{{\n{}}}\n", "order respond first\n".repeat(MANY)) + &site("respond 1"),
