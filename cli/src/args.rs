@@ -88,6 +88,9 @@ pub(crate) struct RunArgs {
     /// Allow what HTTP forbids or advises against, for clients that cannot do better. May be repeated
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     pub(crate) lax: Vec<Lax>,
+    /// Answer 404 where no site or route answers, by way of `handle_errors`; Caddy's way is an empty 200
+    #[arg(long)]
+    pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) workers: WorkersArg,
 }

@@ -45,6 +45,8 @@ pub(crate) enum Reason {
     NoUpstream,
     /// The request has come through this kind of proxy too often.
     Loop,
+    /// No route answers, and that is an error (strict).
+    NoRoute,
     /// The configuration says so (`error`).
     Raised,
     /// `basic_auth` does not know the user, or the password is wrong.
@@ -90,6 +92,7 @@ impl Reason {
             | Self::ClientBody
             | Self::ClientGone
             | Self::BadToken
+            | Self::NoRoute
             | Self::Unauthenticated
             | Self::BodyTooLong => Side::Client,
             Self::DeadPod
@@ -125,6 +128,7 @@ impl Reason {
             | Self::BodySpent => StatusCode::BAD_GATEWAY,
             Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
             Self::NoUpstream | Self::AuthenticationBusy => StatusCode::SERVICE_UNAVAILABLE,
+            Self::NoRoute => StatusCode::NOT_FOUND,
             Self::Unauthenticated => StatusCode::UNAUTHORIZED,
             Self::BodyTooLong => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Raised | Self::BadStatus | Self::BadExpression | Self::NothingCaught | Self::TooDeep => {
@@ -149,6 +153,7 @@ impl Reason {
             Self::BadResponse => "the upstream's answer is not valid HTTP",
             Self::Loop => "the request goes round in circles",
             Self::NoUpstream => "no upstream is configured for this request",
+            Self::NoRoute => "no route answers this request",
             Self::Raised => "the configuration answers with an error",
             Self::Unauthenticated => "not authenticated",
             Self::AuthenticationBusy => "too many passwords are being compared",

@@ -40,7 +40,7 @@ impl FailureGates {
                 return;
             }
             // As configured: nothing is wrong.
-            (Reason::Raised | Reason::Unauthenticated | Reason::BodyTooLong, _)
+            (Reason::Raised | Reason::NoRoute | Reason::Unauthenticated | Reason::BodyTooLong, _)
                 if !failure.status.is_server_error() =>
             {
                 debug!(side, server, host, status = failure.status.as_u16(), "{reason}");

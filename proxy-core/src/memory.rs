@@ -81,6 +81,7 @@ pub(crate) fn view(caddyfile: &str) -> Arc<Snapshot<View>> {
         slots: Slots::default(),
         environment: Environment::default(),
         bare_line_feeds: false,
+        strict: false,
     };
     let compiled = compile::compile(&config, &surroundings);
     Arc::new(Snapshot::new(compiled.expect("the configuration is good").view))

@@ -46,6 +46,9 @@ pub struct Options {
     /// better. Chunks and answers keep their line ends. Default `false`: whoever stands in front of this proxy may
     /// see other lines, and so other requests.
     pub bare_line_feeds: bool,
+    /// Whether a request that no route answers gets 404, by way of the routes for errors. Default `false`: an empty
+    /// 200, as in Caddy.
+    pub strict: bool,
     /// Log files that are open, for who writes some of them too. Default: none.
     pub log_files: LogFiles,
     /// What the placeholders `{env.NAME}` stand for. Default: nothing.
@@ -91,6 +94,7 @@ impl Default for Options {
             dns_floor: Duration::from_secs(1),
             dns_ceiling: Duration::from_secs(30),
             bare_line_feeds: false,
+            strict: false,
             log_files: LogFiles::default(),
             environment: Environment::default(),
         }
@@ -274,6 +278,7 @@ fn surroundings(options: &Options) -> Result<Surroundings, BuildErrors> {
         slots: Slots::default(),
         environment: options.environment.clone(),
         bare_line_feeds: options.bare_line_feeds,
+        strict: options.strict,
     })
 }
 

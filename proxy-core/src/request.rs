@@ -14,6 +14,7 @@ use http::{Method, Request, Response, StatusCode, Uri};
 use http_body::Body as _;
 
 use crate::body::Body;
+use crate::error::{Failure, Reason};
 use crate::facts::Facts;
 use crate::percent;
 use crate::routing::slots::Values;
@@ -61,6 +62,7 @@ pub(crate) struct Original {
 /// An error, as error routes see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Told {
+    pub(crate) reason: Reason,
     pub(crate) status: StatusCode,
     pub(crate) message: String,
     /// Tells this occurrence from others.
@@ -250,7 +252,7 @@ fn uuid() -> String {
 
 impl Told {
     /// An error of this moment.
-    pub(crate) fn new(status: StatusCode, message: String) -> Self {
+    pub(crate) fn new(failure: &Failure) -> Self {
         const LETTERS: &[u8] = b"abcdefghijkmnpqrstuvwxyz23456789";
         let mut random = RandomState::new().hash_one(0);
         let id = (0..9).filter_map(|_| {
@@ -259,8 +261,9 @@ impl Told {
             Some(char::from(*letter))
         });
         Self {
-            status,
-            message,
+            reason: failure.reason,
+            status: failure.status,
+            message: failure.message(),
             id: id.collect(),
         }
     }

@@ -36,6 +36,7 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Outcome {
     loaded.warnings.iter().for_each(reload::log_warning);
     let options = Options {
         bare_line_feeds: args.lax.contains(&Lax::BareLineFeeds),
+        strict: args.strict,
         log_files,
         ..environment.proxy_options(workers)
     };

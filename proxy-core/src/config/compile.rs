@@ -68,6 +68,8 @@ pub(crate) struct Surroundings {
     pub(crate) environment: Environment,
     /// Whether a line of a request's head may end with a line feed alone.
     pub(crate) bare_line_feeds: bool,
+    /// Whether a request that no route answers is an error.
+    pub(crate) strict: bool,
 }
 
 /// What compiling needs besides the model, and what it collects.
@@ -255,6 +257,7 @@ impl Compiler<'_> {
             routes: compiled.routes,
             errors: compiled.errors,
             named_routes: compiled.named,
+            strict: self.surroundings.strict,
             asked: compiled.asked,
             log_slots: compiled.log_slots,
             trusted_proxies: Trusted {

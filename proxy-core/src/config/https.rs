@@ -292,6 +292,7 @@ fn redirecting(list: Vec<Route>) -> ServerView {
         routes: Routes::new(list),
         errors: None,
         named_routes: Vec::new(),
+        strict: false,
         asked: Asked::default(),
         log_slots: LogSlots::default(),
         trusted_proxies: Trusted {

@@ -23,9 +23,9 @@ use crate::error::{Failure, Reason};
 use crate::facts::Facts;
 use crate::http::connection::Connection;
 use crate::http::forwarded;
-use crate::http::limit;
 use crate::http::target::{self, Asks};
 use crate::http::upgrade::OnUpgrade;
+use crate::http::{limit, reply};
 use crate::metrics::{Format, Observation};
 use crate::request::Context;
 use crate::routing::header_ops::ResponseOps;
@@ -222,7 +222,7 @@ impl<'a> Journey<'a> {
             }
             Step::Failed(failure) => self.fail(*failure),
             Step::Metrics(metrics) => Some(self.metrics(metrics)),
-            Step::End => Some(self.end_of_routes()),
+            Step::End => self.end_of_routes(),
         }
     }
 
@@ -260,12 +260,19 @@ impl<'a> Journey<'a> {
     }
 
     /// No handler answered.
-    fn end_of_routes(&mut self) -> Next<'a> {
+    fn end_of_routes(&mut self) -> Option<Next<'a>> {
+        if let Some(told) = &self.cx.error {
+            let (reason, status) = (told.reason, told.status);
+            let response = self.unanswered(reason, status);
+            return Some(self.settle(response));
+        }
+        self.is_unhandled = true;
+        if self.server.strict {
+            return self.fail(Reason::NoRoute.into());
+        }
         let mut response = Response::new(Body::empty());
-        *response.status_mut() = self.cx.error.as_ref().map_or(StatusCode::OK, |told| told.status);
         *response.headers_mut() = std::mem::take(&mut self.cx.answer);
-        self.is_unhandled = self.cx.error.is_none();
-        self.settle(response)
+        Some(self.settle(response))
     }
 
     /// Does what waited for the answer, last to first.
@@ -300,6 +307,11 @@ impl<'a> Journey<'a> {
 
     /// What is done with every answer.
     pub(super) fn end(&mut self, mut response: Response<Body>) -> Response<Body> {
+        let failed = self.cx.error.as_ref().map(|told| told.reason);
+        if failed.is_some_and(reply::closes) {
+            let close = HeaderValue::from_static("close");
+            response.headers_mut().insert(header::CONNECTION, close);
+        }
         if self.server.write_timeout.is_some() {
             response = response.map(|body| limit::within(body, self.server.write_timeout));
         }

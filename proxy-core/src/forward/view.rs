@@ -90,6 +90,8 @@ pub(crate) struct ServerView {
     pub(crate) errors: Option<Routes>,
     /// What `invoke` runs, by number.
     pub(crate) named_routes: Vec<Route>,
+    /// Whether it is an error, 404, if no route answers. Default `false`: an empty 200, as in Caddy.
+    pub(crate) strict: bool,
     /// What any of the routes asks for.
     pub(crate) asked: Asked,
     /// The variables that the access log looks at.

@@ -6,17 +6,22 @@ use http::{Response, StatusCode};
 use crate::body::Body;
 use crate::error::{Failure, Reason};
 
-/// The response to a failed request: the status and a short plain body.
-///
-/// A 410 carries `Cache-Control: no-store`, as 410 may be cached otherwise (RFC 9110, section 15.1) and a
-/// reload of the page must reach the proxy. So does every answer that the proxy makes for a failure.
+/// The response to a request that no route sees: the status and a short plain body, which no cache keeps.
 pub(crate) fn to_response(failure: &Failure) -> Response<Body> {
-    let mut response = text(failure.status);
+    let mut response = gone(failure.status);
+    if closes(failure.reason) {
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(header::CONNECTION, close);
+    }
+    response
+}
+
+/// The response to a token that leads nowhere. A 410 may be cached (RFC 9110, section 15.1), but a reload of the page
+/// must reach the proxy.
+pub(crate) fn gone(status: StatusCode) -> Response<Body> {
+    let mut response = text(status);
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if closes(failure.reason) {
-        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-    }
     response
 }
 
@@ -45,7 +50,7 @@ pub(crate) fn text(status: StatusCode) -> Response<Body> {
 }
 
 /// After a refused head or body nothing more on the connection can be trusted to be a request.
-fn closes(reason: Reason) -> bool {
+pub(crate) fn closes(reason: Reason) -> bool {
     matches!(
         reason,
         Reason::BadRequest(_) | Reason::ClientBody | Reason::BodyTooLong

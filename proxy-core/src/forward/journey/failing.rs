@@ -1,6 +1,6 @@
 //! What becomes of a request that failed.
 
-use http::{Request, Response, header};
+use http::{Request, Response, StatusCode, header};
 
 use super::{Journey, Next};
 use crate::body::Body;
@@ -77,7 +77,7 @@ impl<'a> Journey<'a> {
         if let Some(observation) = &mut self.observation {
             observation.failed();
         }
-        let told = || Box::new(Told::new(failed.failure.status, failed.failure.message()));
+        let told = || Box::new(Told::new(&failed.failure));
         let errors = self.server.errors.as_ref().filter(|_| !self.in_errors);
         let answer = if self.walk.catch() {
             self.cx.error = Some(told());
@@ -89,7 +89,14 @@ impl<'a> Journey<'a> {
             self.walk.restart(errors, &self.cx);
             None
         } else {
-            Some(self.failed(&failed.failure))
+            self.walk.abandon();
+            // What fails among the routes for errors changes nothing for the client.
+            let told = self.cx.error.as_ref().filter(|_| self.in_errors);
+            let (reason, status) = match told {
+                Some(told) => (told.reason, told.status),
+                None => (failed.failure.reason, failed.failure.status),
+            };
+            Some(self.unanswered(reason, status))
         };
         // The access log names the first one: what fails among the routes for errors is not what was wrong.
         if let Some((_, seen)) = self.log.as_deref_mut() {
@@ -98,17 +105,13 @@ impl<'a> Journey<'a> {
         answer.map(|answer| Next::Answer(Some(answer)))
     }
 
-    /// The answer to a failure that no route answers.
-    fn failed(&mut self, failure: &Failure) -> Response<Body> {
-        self.walk.abandon();
-        let mut response = match failure.reason {
+    /// The answer to a failure that no route answers: an empty one, but for tokens.
+    pub(super) fn unanswered(&mut self, reason: Reason, status: StatusCode) -> Response<Body> {
+        let mut response = match reason {
             // Whoever holds the token looks at this answer.
-            Reason::BadToken | Reason::DeadPod => reply::to_response(failure),
-            reason => reply::empty(failure.status, reason),
+            Reason::BadToken | Reason::DeadPod => reply::gone(status),
+            reason => reply::empty(status, reason),
         };
-        if let Some(told) = self.cx.error.as_ref().filter(|_| self.in_errors) {
-            *response.status_mut() = told.status;
-        }
         if self.cx.answer.is_empty() {
             return response;
         }

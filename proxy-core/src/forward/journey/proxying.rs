@@ -1,8 +1,12 @@
 //! A request at an upstream, and its answer.
 
+use std::time::Duration;
+
 use doors_routing::Decision;
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode, Version, header};
+use http_body::Body as _;
+use http_body_util::BodyExt as _;
 
 use super::{Journey, Next};
 use crate::body::Body;
@@ -32,6 +36,18 @@ pub(in crate::forward) struct Sent<'a> {
     beside: Beside<'a>,
     before: Before<'a>,
     upload: Option<Upload>,
+}
+
+/// The longest rest of an answer that is read although nobody wants it.
+const REST: u64 = 64 * 1024;
+
+/// How long that may take.
+const REST_TIME: Duration = Duration::from_secs(5);
+
+async fn read_rest(mut body: Body) {
+    let reading = async { while let Some(Ok(_)) = body.frame().await {} };
+    // If it takes too long, the connection ends with the body.
+    let _in_time = tokio::time::timeout(REST_TIME, reading).await;
 }
 
 // === impl Sent ===
@@ -83,10 +99,7 @@ impl<'a> Journey<'a> {
         let Some(body) = self.body_for(proxy, &mut parts) else {
             return self.fail(Reason::BodySpent.into());
         };
-        // What routes decided about is gone: another upstream is asked now.
-        if let Some(caught) = &mut self.cx.caught {
-            *caught.body_mut() = Body::empty();
-        }
+        self.let_go();
         let body = limit::within(body.upwards(), self.server.body_timeout);
         let (body, upload) = match cluster.protocol {
             // The answer drives the upload, and takes it with it when it ends.
@@ -106,6 +119,17 @@ impl<'a> Journey<'a> {
             upload,
         });
         Some(Next::Send(Box::new(Request::from_parts(parts, body)), sent))
+    }
+
+    /// Another upstream is asked now, so what routes decided about needs no body any more. A short one is read to its
+    /// end, for the sake of its connection.
+    fn let_go(&mut self) {
+        let Some(caught) = &mut self.cx.caught else { return };
+        let body = std::mem::replace(caught.body_mut(), Body::empty());
+        let is_short = body.size_hint().upper().is_some_and(|length| length <= REST);
+        if is_short && !body.is_end_stream() {
+            self.worker.background.spawn("rest of an answer", read_rest(body));
+        }
     }
 
     /// The head that is sent: the request's own, or a copy where somebody may still ask for it.

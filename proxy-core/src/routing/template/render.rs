@@ -387,7 +387,14 @@ fn upstream(part: UpstreamPart, cx: &Context, out: &mut String) -> bool {
 }
 
 fn words(status: StatusCode) -> &'static str {
-    status.canonical_reason().unwrap_or_default()
+    match status.as_u16() {
+        // As Go words them, and so Caddy.
+        203 => "Non-Authoritative Information",
+        413 => "Request Entity Too Large",
+        414 => "Request URI Too Long",
+        416 => "Requested Range Not Satisfiable",
+        _ => status.canonical_reason().unwrap_or_default(),
+    }
 }
 
 // === writing ===

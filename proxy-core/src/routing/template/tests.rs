@@ -1,6 +1,8 @@
 //! What stands for placeholders.
 
 use super::*;
+use crate::error::{Failure, Reason};
+use crate::request::Told;
 use crate::routing::tests::context;
 
 fn rendered_of(cx: &Context, template: &str) -> String {
@@ -99,10 +101,8 @@ fn the_target_before_a_rewrite_is_known_behind_it() {
 #[test]
 fn errors_are_told() {
     let mut cx = context("GET", "http://a.test/");
-    cx.error = Some(Box::new(crate::request::Told::new(
-        http::StatusCode::NOT_FOUND,
-        "not here".to_owned(),
-    )));
+    let failure = Failure::from(Reason::Raised).with_status(http::StatusCode::NOT_FOUND);
+    cx.error = Some(Box::new(Told::new(&failure.with_source("not here"))));
     let template = "{http.error.status_code} {http.error.status_text}: {http.error.message}";
     assert_eq!(rendered_of(&cx, template), "404 Not Found: not here");
     let (id, whole) = (
