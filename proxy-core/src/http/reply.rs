@@ -51,10 +51,7 @@ pub(crate) fn text(status: StatusCode) -> Response<Body> {
 
 /// After a refused head or body nothing more on the connection can be trusted to be a request.
 pub(crate) fn closes(reason: Reason) -> bool {
-    matches!(
-        reason,
-        Reason::BadRequest(_) | Reason::ClientBody | Reason::BodyTooLong
-    )
+    matches!(reason, Reason::BadRequest(_) | Reason::ClientBody)
 }
 
 #[cfg(test)]

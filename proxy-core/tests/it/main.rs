@@ -13,6 +13,7 @@ mod support;
 
 mod admin;
 mod cases;
+mod chain;
 mod differential;
 mod dns;
 mod doors;
