@@ -121,6 +121,10 @@ impl Encode {
             vary(response.headers_mut());
             if let Some(coding) = asked.coding.filter(|_| asked.own_tag) {
                 mark_tag(response.headers_mut(), coding);
+                // What it says of the bytes is about the plain form.
+                for name in &OF_BYTES {
+                    response.headers_mut().remove(name);
+                }
             }
             return;
         }

@@ -41,6 +41,21 @@ fn deep_nesting_is_refused() {
 }
 
 #[test]
+fn a_row_of_negations_is_refused() {
+    for many in [5, 1_000, 100_000] {
+        for line in [
+            format!("@a {}path /x", "not ".repeat(many)),
+            format!("@a {{\n\t{}path /x\n}}", "not ".repeat(many)),
+        ] {
+            let error = caddyfile(&format!(":80 {{\n{line}\n\trespond @a x\n}}\n")).unwrap_err();
+            assert!(error.contains("times `not` in a row"), "{many}: {error}");
+        }
+    }
+    let three = ":80 {\n\t@a not not not path /x\n\trespond @a x\n}\n";
+    assert!(caddyfile(three).is_ok());
+}
+
+#[test]
 fn nesting_within_the_limits_is_read_and_printed() {
     let levels = 23;
     let text = format!(

@@ -110,14 +110,12 @@ impl HeaderOps {
             head.fields().clear();
         }
         for (name, value) in &self.add {
-            if let Some(value) = render(value, head.cx()) {
-                head.fields().append(name, value);
-            }
+            let value = render(value, head.cx());
+            head.fields().append(name, value);
         }
         for (name, value) in &self.set {
-            if let Some(value) = render(value, head.cx()) {
-                head.fields().insert(name, value);
-            }
+            let value = render(value, head.cx());
+            head.fields().insert(name, value);
         }
         for pattern in &self.delete {
             pattern.delete_from(head.fields());
@@ -165,12 +163,24 @@ impl HeaderOps {
     }
 }
 
-/// A value that would not be a valid field value, such as one with a line break, is left out.
-pub(crate) fn render(template: &Template, cx: &Context) -> Option<HeaderValue> {
+/// The value of a field for one request.
+pub(crate) fn render(template: &Template, cx: &Context) -> HeaderValue {
     match template.as_static() {
-        Some(text) => HeaderValue::from_bytes(text.as_bytes()).ok(),
-        None => HeaderValue::from_bytes(template.render(cx).as_bytes()).ok(),
+        Some(text) => field_value(text),
+        None => field_value(&template.render(cx)),
     }
+}
+
+/// `text` as the value of a field. What must not stand in one, such as a line break that a client wrote into its query,
+/// becomes a space, as in Go. Leaving the field as it was instead would let the client choose: its own value of a field
+/// that the proxy vouches for would pass.
+fn field_value(text: &str) -> HeaderValue {
+    HeaderValue::from_bytes(text.as_bytes())
+        .or_else(|_| {
+            let fits = |c: char| if c.is_ascii_control() && c != '\t' { ' ' } else { c };
+            HeaderValue::from_bytes(text.chars().map(fits).collect::<String>().as_bytes())
+        })
+        .unwrap_or_else(|_| HeaderValue::from_static(""))
 }
 
 // === impl NamePattern ===
@@ -240,9 +250,7 @@ impl Replacement {
                 Search::Text(_) => text.replace(&wanted, &with),
                 Search::Regex(regex) => regex.replace_all(text, with.as_str()).into_owned(),
             };
-            if let Ok(replaced) = HeaderValue::from_bytes(replaced.as_bytes()) {
-                *value = replaced;
-            }
+            *value = field_value(&replaced);
         }
     }
 }
@@ -274,6 +282,29 @@ mod tests {
     fn on(ops: &HeaderOps, fields: &mut HeaderMap, uri: &str) {
         let cx = &context("GET", uri);
         ops.apply(&mut Beside { cx, fields });
+    }
+
+    #[test]
+    fn a_client_cannot_keep_its_own_value_of_a_field_that_is_set() {
+        for query in ["%0a", "%0d%0aA:b", "%00", "%7f"] {
+            let ops = HeaderOps {
+                set: vec![(name("x-user"), text("u={http.request.uri.query.u}"))],
+                replace: vec![Replacement {
+                    field: Some(name("x-role")),
+                    search: Search::Text(text("admin")),
+                    replace: text("{http.request.uri.query.u}"),
+                }],
+                ..HeaderOps::default()
+            };
+            let mut cx = context("GET", &format!("http://a/?u={query}"));
+            cx.parts.headers.insert("x-user", "admin".parse().unwrap());
+            cx.parts.headers.insert("x-role", "admin".parse().unwrap());
+            ops.apply(&mut OfRequest(&mut cx));
+            for field in ["x-user", "x-role"] {
+                let value = cx.parts.headers[field].to_str().unwrap();
+                assert!(!value.contains("admin"), "{query}: {field}: {value}");
+            }
+        }
     }
 
     #[test]

@@ -85,9 +85,7 @@ impl StaticResponse {
     fn set_fields(&self, cx: &mut Context) {
         let mut last = None;
         for (name, template) in &self.headers {
-            let Some(value) = header_ops::render(template, cx) else {
-                continue;
-            };
+            let value = header_ops::render(template, cx);
             if last == Some(name) {
                 cx.answer.append(name, value);
             } else {

@@ -52,6 +52,9 @@ const PROTOCOLS: [&str; 11] = [
     "https",
 ];
 
+/// The most `not` that may stand in a row; each is a set within a set.
+const MAX_NOTS: usize = 4;
+
 /// A set being read.
 #[derive(Debug)]
 pub(super) struct Conditions<'n> {
@@ -250,7 +253,15 @@ impl<'n> Conditions<'n> {
 /// `not CONDITION`, or a block of conditions that must not all hold.
 fn negated(kind: &Token, args: &[Token], block: Option<&[Line]>, cx: &mut Cx<'_>) -> MatcherSet {
     let mut inner = Conditions::new(None);
-    if let Some((kind, args)) = args.split_first() {
+    let again = args.iter().take_while(|arg| arg.text == "not").count();
+    if again >= MAX_NOTS {
+        let help = "two of them in a row mean nothing";
+        cx.error(
+            kind.span,
+            format!("more than {MAX_NOTS} times `not` in a row"),
+            help.to_owned(),
+        );
+    } else if let Some((kind, args)) = args.split_first() {
         inner.condition(kind, args, block, cx);
     } else {
         let lines = block.unwrap_or_default();
