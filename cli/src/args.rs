@@ -1,10 +1,14 @@
 //! The command line as the user types it: commands, options, help with examples.
 
+mod explain;
+
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use self::explain::ExplainArgs;
 
 /// Doorway: a reverse proxy for Doors apps and the things around them.
 #[derive(Debug, Parser)]
@@ -35,6 +39,8 @@ pub(crate) enum Command {
     Config(ShowConfigArgs),
     /// Check a configuration without running it
     Validate(ValidateArgs),
+    /// Tell what a configuration would do with a request, without sending it
+    Explain(ExplainArgs),
     /// Print a configuration as JSON
     Adapt(AdaptArgs),
     /// Print a Caddyfile in the usual layout

@@ -45,6 +45,7 @@ fn carry_out(command: &Command, environment: &Environment) -> Outcome {
         Command::Stop(args) => command::stop::stop(args, environment),
         Command::Config(args) => command::config::config(args, environment),
         Command::Validate(args) => command::validate::validate(args, environment),
+        Command::Explain(args) => command::explain::explain(args, environment),
         Command::Adapt(args) => command::adapt::adapt(args, environment),
         Command::Fmt(args) => command::fmt::fmt(args),
         Command::Demo(args) => command::demo::demo(args, environment),

@@ -8,6 +8,7 @@ pub(crate) mod outgoing;
 pub(crate) mod pipeline;
 pub(crate) mod pods;
 pub(crate) mod proxy;
+pub(crate) mod rehearsal;
 pub(crate) mod upload;
 pub(crate) mod view;
 pub(crate) mod worker;

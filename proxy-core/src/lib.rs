@@ -11,6 +11,7 @@ mod control;
 mod encode;
 mod environment;
 mod error;
+pub mod explain;
 mod facts;
 mod failure_log;
 mod forward;

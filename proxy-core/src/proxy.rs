@@ -16,6 +16,7 @@ use crate::config::BuildErrors;
 use crate::config::compile::{self, Surroundings};
 use crate::control::{Control, Reconciler};
 use crate::environment::Environment;
+use crate::explain::{self, ExplainError, Explanation, Inquiry};
 use crate::forward::pipeline::Handler;
 use crate::forward::view::View;
 use crate::forward::worker::Worker;
@@ -150,6 +151,20 @@ impl Proxy {
     /// Everything that is wrong, all at once.
     pub fn check(config: &Config, options: &Options) -> Result<Vec<String>, BuildErrors> {
         Ok(compile::compile(config, &surroundings(options)?)?.warnings)
+    }
+
+    /// What `config` would do with a request: the way of a real one through the same compiled routes, but nothing is
+    /// sent, logged or bound. Passwords are compared; names are not looked up.
+    ///
+    /// # Errors
+    ///
+    /// A configuration that would not run, or a URL that no server would get.
+    pub async fn explain(
+        config: &Config,
+        options: &Options,
+        inquiry: &Inquiry,
+    ) -> Result<Explanation, ExplainError> {
+        explain::explain(config, &surroundings(options)?, inquiry).await
     }
 
     /// Replaces the configuration while the proxy runs. Get it before [`Proxy::run`].

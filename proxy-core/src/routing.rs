@@ -18,6 +18,7 @@ pub(crate) mod rewrite;
 pub(crate) mod routes;
 pub(crate) mod slots;
 pub(crate) mod template;
+pub(crate) mod trace;
 pub(crate) mod vars;
 pub(crate) mod walk;
 

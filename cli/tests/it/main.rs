@@ -11,6 +11,7 @@ mod admin;
 mod command_line;
 mod demo;
 mod examples;
+mod explain;
 mod fmt;
 mod hash_password;
 mod imports;

@@ -33,10 +33,11 @@ use crate::routing::respond::StaticResponse;
 use crate::routing::routes::{Authenticate, Metrics};
 use crate::routing::slots::Value;
 use crate::routing::template::Template;
+use crate::routing::trace::Tracer;
 use crate::routing::walk::{Deferred, Step, Walk};
 
 /// One request on its way.
-pub(super) struct Journey<'a> {
+pub(super) struct Journey<'a, T = ()> {
     worker: &'a Worker,
     view: &'a View,
     server: &'a ServerView,
@@ -46,7 +47,7 @@ pub(super) struct Journey<'a> {
     /// Measures the request, if anybody wants to know.
     observation: Option<Box<Observation>>,
     cx: Context,
-    walk: Walk<'a>,
+    walk: Walk<'a, T>,
     body: RequestBody,
     /// The client's connection, if it can be upgraded.
     client_upgrade: Option<OnUpgrade>,
@@ -94,7 +95,7 @@ enum RequestBody {
 
 // === impl Journey ===
 
-impl<'a> Journey<'a> {
+impl<'a, T: Tracer<'a>> Journey<'a, T> {
     /// Checks the head and begins the line of the access log.
     ///
     /// # Errors
@@ -107,6 +108,7 @@ impl<'a> Journey<'a> {
         connection: &'a Connection,
         closing: Option<Instant>,
         mut request: Box<Request<Body>>,
+        tracer: T,
     ) -> Result<Box<Self>, Box<Response<Body>>> {
         let access = server
             .logs
@@ -156,7 +158,7 @@ impl<'a> Journey<'a> {
             connection,
             log,
             observation,
-            walk: Walk::new(&server.routes, &server.named_routes, host.as_ref()),
+            walk: Walk::new(&server.routes, &server.named_routes, host.as_ref(), tracer),
             cx: Context::new(parts, host, connection.peer(), client.ip, connection.is_tls()),
             body: RequestBody::Whole(body),
             client_upgrade,
@@ -185,6 +187,11 @@ impl<'a> Journey<'a> {
                 return next;
             }
         }
+    }
+
+    /// Whether no handler has answered.
+    pub(super) fn is_unhandled(&self) -> bool {
+        self.is_unhandled
     }
 
     /// Counts the request for the routes that it has come to.
@@ -324,18 +331,6 @@ impl<'a> Journey<'a> {
         }
     }
 
-    /// The line of the access log, and all that became known for it.
-    fn line(&mut self) -> Option<(Box<Access>, Seen)> {
-        let (access, mut seen) = *self.log.take()?;
-        let (slots, vars) = (&self.server.log_slots, &self.cx.vars);
-        seen.is_unhandled = self.is_unhandled;
-        seen.user = slots.user(vars);
-        seen.uuid = self.cx.known_uuid().map(str::to_owned);
-        seen.loggers = slots.loggers(vars).map(<[String]>::to_vec);
-        seen.is_skipped = slots.skips(vars);
-        Some((access, seen))
-    }
-
     // --- who it is ---
 
     fn authenticate(&mut self, users: &'a Authenticate) -> Option<Next<'a>> {
@@ -405,7 +400,21 @@ impl<'a> Journey<'a> {
     }
 }
 
-impl Drop for Journey<'_> {
+impl<T> Journey<'_, T> {
+    /// The line of the access log, and all that became known for it.
+    fn line(&mut self) -> Option<(Box<Access>, Seen)> {
+        let (access, mut seen) = *self.log.take()?;
+        let (slots, vars) = (&self.server.log_slots, &self.cx.vars);
+        seen.is_unhandled = self.is_unhandled;
+        seen.user = slots.user(vars);
+        seen.uuid = self.cx.known_uuid().map(str::to_owned);
+        seen.loggers = slots.loggers(vars).map(<[String]>::to_vec);
+        seen.is_skipped = slots.skips(vars);
+        Some((access, seen))
+    }
+}
+
+impl<T> Drop for Journey<'_, T> {
     /// A client that leaves has its line too, unless the routes said otherwise.
     fn drop(&mut self) {
         if let Some((mut access, seen)) = self.line() {

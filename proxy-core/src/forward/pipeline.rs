@@ -73,7 +73,7 @@ impl Handler {
         };
         let mut unanswered = Unanswered(Some(worker));
         let closing = self.serves.closing();
-        let mut journey = match Journey::begin(worker, &view, server, connection, closing, request) {
+        let mut journey = match Journey::begin(worker, &view, server, connection, closing, request, ()) {
             Ok(journey) => journey,
             Err(answer) => {
                 unanswered.0 = None;

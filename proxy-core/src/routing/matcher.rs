@@ -69,30 +69,39 @@ pub(crate) type Matched = Result<bool, Box<Failure>>;
 
 impl MatcherSet {
     pub(crate) fn matches(&self, cx: &mut Context) -> Matched {
-        if self.host.as_ref().is_some_and(|host| !host.matches(cx)) {
-            return Ok(false);
-        }
-        self.matches_beside_host(cx)
+        Ok(self.refused_by(cx)?.is_none())
     }
 
     /// Whether every matcher but `host` matches, for callers that looked the host up in an index.
     pub(crate) fn matches_beside_host(&self, cx: &mut Context) -> Matched {
+        Ok(self.refused_beside_host(cx)?.is_none())
+    }
+
+    /// The first matcher that does not match, by its name in JSON.
+    pub(crate) fn refused_by(&self, cx: &mut Context) -> Result<Option<&'static str>, Box<Failure>> {
+        if self.host.as_ref().is_some_and(|host| !host.matches(cx)) {
+            return Ok(Some("host"));
+        }
+        self.refused_beside_host(cx)
+    }
+
+    fn refused_beside_host(&self, cx: &mut Context) -> Result<Option<&'static str>, Box<Failure>> {
         if let Some(methods) = &self.method
             && !methods.contains(&cx.parts.method)
         {
-            return Ok(false);
+            return Ok(Some("method"));
         }
         if let Some(patterns) = &self.path
             && !patterns.iter().any(|pattern| pattern.matches(cx))
         {
-            return Ok(false);
+            return Ok(Some("path"));
         }
         for matcher in &self.others {
             if !matcher.matches(cx)? {
-                return Ok(false);
+                return Ok(Some(matcher.name()));
             }
         }
-        Ok(true)
+        Ok(None)
     }
 
     /// Whether nothing but the host is looked at.
@@ -117,6 +126,23 @@ pub(crate) fn any(sets: &[MatcherSet], cx: &mut Context) -> Matched {
 // === impl Matcher ===
 
 impl Matcher {
+    /// As JSON names it.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::PathRegexp(_) => "path_regexp",
+            Self::Header(_) => "header",
+            Self::HeaderRegexp(_) => "header_regexp",
+            Self::Query(_) => "query",
+            Self::Protocol(_) => "protocol",
+            Self::RemoteIp(_) => "remote_ip",
+            Self::ClientIp(_) => "client_ip",
+            Self::Vars(_) => "vars",
+            Self::VarsRegexp(_) => "vars_regexp",
+            Self::Not(_) => "not",
+            Self::Expression(_) => "expression",
+        }
+    }
+
     pub(crate) fn matches(&self, cx: &mut Context) -> Matched {
         Ok(match self {
             Self::PathRegexp(regexp) => path_regexp(regexp, cx),

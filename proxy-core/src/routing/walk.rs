@@ -12,6 +12,7 @@ use super::respond::{Raise, StaticResponse, Status};
 use super::routes::{Authenticate, Destinations, Handler, Headers, Metrics, Route, Routes, Subroute};
 use super::slots::Value;
 use super::template::Template;
+use super::trace::Tracer;
 use crate::encode::{self, Encode};
 use crate::error::{Failure, Reason};
 use crate::request::{Context, host_name};
@@ -22,7 +23,8 @@ const MAX_DEPTH: usize = 100;
 /// Where a request stands in the routes. [`Walk::next`] goes on to the next handler that needs more than the request's
 /// head.
 #[derive(Debug)]
-pub(crate) struct Walk<'v> {
+pub(crate) struct Walk<'v, T = ()> {
+    pub(crate) tracer: T,
     frames: Vec<Frame<'v>>,
     /// What is done with the answer, in the order in which it was met.
     deferred: Vec<Deferred<'v>>,
@@ -98,13 +100,14 @@ struct Catch<'v> {
 
 // === impl Walk ===
 
-impl<'v> Walk<'v> {
+impl<'v, T: Tracer<'v>> Walk<'v, T> {
     /// Begins at the first route for the request's host. `named` are the routes that an `invoke` runs.
-    pub(crate) fn new(routes: &'v Routes, named: &'v [Route], host: Option<&HeaderValue>) -> Self {
+    pub(crate) fn new(routes: &'v Routes, named: &'v [Route], host: Option<&HeaderValue>, tracer: T) -> Self {
         // Room for a few nested subroutes.
         let mut frames = Vec::with_capacity(4);
         frames.push(Frame::indexed(routes, host));
         Self {
+            tracer,
             frames,
             deferred: Vec::new(),
             catches: Vec::new(),
@@ -122,7 +125,7 @@ impl<'v> Walk<'v> {
                     self.frames.clear();
                     continue;
                 }
-                match frame.enter_next_route(cx) {
+                match frame.enter_next_route(cx, &mut self.tracer) {
                     Ok(Some(route)) => self.counted.extend(route.counted),
                     Ok(None) => {
                         self.frames.pop();
@@ -140,6 +143,7 @@ impl<'v> Walk<'v> {
 
     /// Runs a handler, or says what it needs.
     fn run(&mut self, handler: &'v Handler, cx: &mut Context) -> Option<Step<'v>> {
+        self.tracer.runs(handler, self.frames.len(), cx);
         match handler {
             Handler::Subroute(subroute) => return self.enter_subroute(subroute),
             Handler::Invoke(number) => {
@@ -288,11 +292,16 @@ impl<'v> Frame<'v> {
         })
     }
 
-    fn enter_next_route(&mut self, cx: &mut Context) -> Result<Option<&'v Route>, Box<Failure>> {
-        while let Some((route, matches)) = self.routes.next(cx, &self.groups)? {
+    fn enter_next_route(
+        &mut self,
+        cx: &mut Context,
+        tracer: &mut impl Tracer<'v>,
+    ) -> Result<Option<&'v Route>, Box<Failure>> {
+        while let Some((route, matches)) = self.routes.next(cx, &self.groups, tracer)? {
             if !matches {
                 continue;
             }
+            tracer.entered(route);
             self.groups.extend(route.group);
             self.handlers = route.handlers.iter();
             self.terminal = route.terminal;
@@ -315,41 +324,46 @@ impl<'v> Frame<'v> {
 type Tried<'v> = Option<(&'v Route, bool)>;
 
 impl<'v> Pending<'v> {
-    /// The next route and whether it runs; a route of a group that has run is not even matched.
-    fn next(&mut self, cx: &mut Context, groups: &[usize]) -> Result<Tried<'v>, Box<Failure>> {
-        let done = |route: &Route| route.group.is_some_and(|group| groups.contains(&group));
-        Ok(match self {
-            Self::All(routes) => {
-                let Some(route) = routes.next() else {
-                    return Ok(None);
-                };
-                Some((route, !done(route) && route.matches(cx)?))
-            }
+    /// The next route and whether it runs.
+    fn next(
+        &mut self,
+        cx: &mut Context,
+        groups: &[usize],
+        tracer: &mut impl Tracer<'v>,
+    ) -> Result<Tried<'v>, Box<Failure>> {
+        let (route, candidate) = match self {
+            Self::All(routes) => (routes.next(), None),
             Self::Indexed {
                 routes,
                 candidates,
                 next,
             } => {
-                let candidate = match candidates {
-                    Some(candidates) => match candidates.next() {
-                        Some(candidate) => Some(candidate),
-                        None => return Ok(None),
-                    },
-                    None => None,
+                let candidate = candidates.as_mut().map(Iterator::next);
+                let number = match candidate {
+                    // Every route is worth trying.
+                    None => *next,
+                    Some(Some(candidate)) => candidate.route,
+                    Some(None) => routes.len(),
                 };
-                let number = candidate.map_or(*next, |candidate| candidate.route);
+                tracer.elsewhere(routes.get(*next..number).unwrap_or_default());
                 *next = number.saturating_add(1);
-                let Some(route) = routes.get(number) else {
-                    return Ok(None);
-                };
-                let matches = match candidate {
-                    _ if done(route) => false,
-                    Some(candidate) => candidate.matches(route, cx)?,
-                    None => route.matches(cx)?,
-                };
-                Some((route, matches))
+                (routes.get(number), candidate.flatten())
             }
-        })
+        };
+        let Some(route) = route else { return Ok(None) };
+        if route.group.is_some_and(|group| groups.contains(&group)) {
+            // One of its group has run, so it is not even matched.
+            tracer.excluded(route);
+            return Ok(Some((route, false)));
+        }
+        let matches = match candidate {
+            Some(candidate) => candidate.matches(route, cx)?,
+            None => route.matches(cx)?,
+        };
+        if !matches {
+            tracer.refused(route, cx);
+        }
+        Ok(Some((route, matches)))
     }
 }
 

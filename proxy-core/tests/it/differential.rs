@@ -12,6 +12,7 @@
 mod answers;
 mod asking;
 mod caddy;
+mod explained;
 mod on_purpose;
 mod origin;
 mod requests;
@@ -90,6 +91,43 @@ async fn doorway_answers_as_caddy_did() {
 }
 
 #[tokio::test]
+async fn what_is_explained_is_what_happens() {
+    let requests = requests();
+    let (mut faults, mut compared) = (Vec::new(), 0);
+    for name in configurations() {
+        let origin = origin::start().await;
+        let rig = start(&name, origin.addr()).unwrap();
+        let answers = ask_all(&requests, rig.addr(), &origin).await;
+        let config = rig.control().current();
+        for request in &requests {
+            let Some(said) = explained::said(&config, &options(), request).await else {
+                continue;
+            };
+            compared += 1;
+            let lines = answers.lines(&request.name);
+            if !explained::agrees(&said, lines) {
+                faults.push(format!(
+                    "== {name} {}: {said:?}, but\n  {}",
+                    request.name,
+                    lines.join("\n  ")
+                ));
+            }
+        }
+        rig.stop().await;
+    }
+    assert!(
+        faults.is_empty(),
+        "{} of {compared}:\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
+    assert!(
+        compared > 40 * configurations().len(),
+        "only {compared} were compared"
+    );
+}
+
+#[tokio::test]
 async fn the_recorded_answers_are_those_of_real_caddy() {
     if let Err(reason) = caddy::is_installed() {
         println!("skipped: {reason}");
@@ -122,15 +160,23 @@ async fn by_caddy(name: &str, requests: &[Request]) -> Answers {
 /// The answers of a proxy of this process, or why it does not start.
 async fn by_doorway(name: &str, requests: &[Request]) -> Result<Answers, String> {
     let origin = origin::start().await;
-    let file = directory().join(name).with_extension("caddyfile");
-    let options = Options {
-        environment: Environment::new(|name| (name == VARIABLE.0).then(|| VARIABLE.1.to_owned())),
-        ..rig::options()
-    };
-    let rig = Rig::file(&options, &file, &Surrounded(origin.addr()))?;
+    let rig = start(name, origin.addr())?;
     let answers = ask_all(requests, rig.addr(), &origin).await;
     rig.stop().await;
     Ok(answers)
+}
+
+/// Starts a proxy of this process.
+fn start(name: &str, origin: SocketAddr) -> Result<Rig, String> {
+    let file = directory().join(name).with_extension("caddyfile");
+    Rig::file(&options(), &file, &Surrounded(origin))
+}
+
+fn options() -> Options {
+    Options {
+        environment: Environment::new(|name| (name == VARIABLE.0).then(|| VARIABLE.1.to_owned())),
+        ..rig::options()
+    }
 }
 
 /// The variables of the configurations, and the files of their directory. Holds the origin's address.

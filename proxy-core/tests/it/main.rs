@@ -18,6 +18,7 @@ mod differential;
 mod dns;
 mod doors;
 mod drain;
+mod explain;
 mod headers;
 mod logs;
 mod pod_alone;

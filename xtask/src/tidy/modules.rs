@@ -10,7 +10,7 @@ const SOURCES: &str = "proxy-core/src/";
 /// The storeys of the proxy, and which of the others each may name. Routing, upstreams and HTTP know nothing of each
 /// other; forwarding joins the three; listeners feed it; configuration builds them; control and admin stand beside;
 /// the proxy alone knows all. Modules that are not here are furniture: everybody may use them.
-const STOREYS: [(&str, &[&str]); 11] = [
+const STOREYS: [(&str, &[&str]); 12] = [
     ("http", &[]),
     ("routing", &[]),
     ("upstream", &[]),
@@ -29,11 +29,12 @@ const STOREYS: [(&str, &[&str]); 11] = [
         ],
     ),
     ("admin", &["control", "metrics"]),
+    ("explain", &["config", "http", "routing", "forward"]),
     (
         "proxy",
         &[
             "http", "routing", "upstream", "tls", "metrics", "forward", "listener", "config", "control",
-            "admin",
+            "admin", "explain",
         ],
     ),
 ];

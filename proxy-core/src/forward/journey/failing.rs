@@ -13,6 +13,7 @@ use crate::forward::worker::Worker;
 use crate::http::connection::Connection;
 use crate::http::reply;
 use crate::request::Told;
+use crate::routing::trace::Tracer;
 
 /// Answers a head that is no request.
 pub(in crate::forward) fn refuse(
@@ -63,7 +64,7 @@ fn note(worker: &Worker, server: &ServerView, gates: &FailureGates, host: &str, 
     );
 }
 
-impl<'a> Journey<'a> {
+impl<'a, T: Tracer<'a>> Journey<'a, T> {
     /// As [`Journey::fail_at`], for what belongs to the server.
     pub(super) fn fail(&mut self, failure: Failure) -> Option<Next<'a>> {
         let server = self.server;
@@ -73,6 +74,7 @@ impl<'a> Journey<'a> {
     /// Goes on with the routes for errors, if there are any; else answers. Nothing of what waited for the answer is
     /// done with that, but fields that are set already stay.
     pub(super) fn fail_at(&mut self, gates: &FailureGates, failed: Failed) -> Option<Next<'a>> {
+        self.walk.tracer.failed(&failed.failure);
         note(self.worker, self.server, gates, self.cx.host_port(), &failed);
         if let Some(observation) = &mut self.observation {
             observation.failed();

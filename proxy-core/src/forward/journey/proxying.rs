@@ -14,7 +14,8 @@ use crate::error::Reason;
 use crate::forward::exchange::{self, Answered, Before, Beside, Failed, Target};
 use crate::forward::interim;
 use crate::forward::outgoing;
-use crate::forward::proxy::{Proxy, Then};
+use crate::forward::proxy::{Answers, Proxy, Then};
+use crate::forward::rehearsal::{Destination, Why};
 use crate::forward::upload::{self, Upload};
 use crate::forward::worker::Worker;
 use crate::http::forwarded::{self, Client};
@@ -23,6 +24,7 @@ use crate::http::marks::Marks;
 use crate::http::upgrade::{self, Wanted};
 use crate::routing::header_ops::HeaderOps;
 use crate::routing::respond::Status;
+use crate::routing::trace::Tracer;
 use crate::upstream::channel::Protocol;
 use crate::upstream::cluster::{Cluster, Source};
 
@@ -55,21 +57,56 @@ async fn read_rest(mut body: Body) {
 impl<'a> Sent<'a> {
     /// Sends the request of `journey`, and gives the answer's head.
     // No async function: its future would hold the answer once more.
-    pub(in crate::forward) fn exchange<'s>(
+    pub(in crate::forward) fn exchange<'s, T: Tracer<'a>>(
         &'s mut self,
         worker: &'s Worker,
         request: Box<Request<Body>>,
-        journey: &'s mut Journey<'a>,
-    ) -> impl Future<Output = Result<Answered, Failed>> + use<'s, 'a> {
+        journey: &'s mut Journey<'a, T>,
+    ) -> impl Future<Output = Result<Answered, Failed>> + use<'s, 'a, T> {
         let before = &mut self.before;
         let before = before.is_any().then_some((before, &mut journey.cx));
         exchange::exchange(worker, self.cluster, self.target, request, &self.beside, before)
+    }
+
+    /// Where `request` is to go, for those who only want to know.
+    pub(in crate::forward) fn destination(
+        &self,
+        request: &Request<Body>,
+        decision: Option<Decision>,
+    ) -> Destination {
+        let why = match (self.target, &self.cluster.source, decision) {
+            (Target::Pod { .. }, ..) => Why::Token,
+            (_, Source::Fixed(_), _) => Why::Configured,
+            (_, Source::Doors(_), Some(Decision::Server(_))) => Why::Pinned,
+            (_, Source::Doors(_), _) => Why::Any,
+        };
+        let upstreams = match self.target {
+            Target::Pod { address, .. } => vec![address.to_string()],
+            Target::Upstreams { list, first, others } => {
+                let turns = list.iter().cycle().skip(first);
+                // The first one and those that are left when it refuses.
+                let turns = turns.take(others.saturating_add(1).min(list.len()));
+                turns.map(ToString::to_string).collect()
+            }
+        };
+        let plain = Response::new(());
+        let decides = |answers: &Answers| {
+            matches!(answers.then, Then::Routes(_)) && answers.only.matches(200, plain.headers())
+        };
+        Destination {
+            method: request.method().clone(),
+            target: crate::request::target(request.uri()).to_owned(),
+            host: request.headers().get(header::HOST).cloned(),
+            upstreams,
+            why,
+            decided: self.proxy.answers.iter().any(decides),
+        }
     }
 }
 
 // === impl Journey ===
 
-impl<'a> Journey<'a> {
+impl<'a, T: Tracer<'a>> Journey<'a, T> {
     /// Makes the request that goes to an upstream.
     pub(super) fn proxy(&mut self, number: usize) -> Option<Next<'a>> {
         let view = self.view;
@@ -328,6 +365,11 @@ impl<'a> Journey<'a> {
         let before = self.cx.caught.replace(Box::new(said));
         exchange::change(ops, &self.cx, response.headers_mut());
         self.cx.caught = before;
+    }
+
+    /// What the last `doors_handler` on the way decided.
+    pub(in crate::forward) fn decision(&self) -> Option<Decision> {
+        self.walk.doors().map(|(_, decision)| decision)
     }
 
     /// Where a request to `cluster` may go.

@@ -58,7 +58,7 @@ fn code(fixed: &StaticResponse) -> u16 {
 fn status(routes: Vec<Route>, path: &str) -> u16 {
     let routes = Routes::new(routes);
     let mut cx = context("GET", &format!("http://a.test{path}"));
-    match Walk::new(&routes, &[], cx.host.as_ref()).next(&mut cx) {
+    match Walk::new(&routes, &[], cx.host.as_ref(), ()).next(&mut cx) {
         Step::Static(response) => code(response),
         _ => 0,
     }
@@ -109,7 +109,7 @@ fn filters_run_on_the_way_in_or_wait_for_the_answer() {
         vec![set("now", false), set("later", true), answer(200)],
     )]);
     let mut cx = context("GET", "http://a.test/");
-    let mut walk = Walk::new(&routes, &[], cx.host.as_ref());
+    let mut walk = Walk::new(&routes, &[], cx.host.as_ref(), ());
     walk.next(&mut cx);
 
     assert!(cx.answer.contains_key("now") && !cx.answer.contains_key("later"));

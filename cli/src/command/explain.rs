@@ -1,0 +1,39 @@
+//! `doorway explain`: what a configuration would do with a request.
+
+use proxy_core::explain::{ExplainError, Inquiry};
+use proxy_core::{Options, Proxy};
+
+use crate::args::ExplainArgs;
+use crate::exit::{Failure, Outcome};
+use crate::settings::Environment;
+use crate::{output, runtime, source};
+
+/// Explains one request.
+pub(crate) fn explain(args: &ExplainArgs, environment: &Environment) -> Outcome {
+    let loaded = source::load(&args.config, environment)?;
+    // Without a data directory, so that nothing is created on disk.
+    let options = Options {
+        data_dir: None,
+        ..environment.proxy_options(1)
+    };
+    let inquiry = Inquiry {
+        method: args.method.clone(),
+        url: args.url.clone(),
+        headers: args.headers.iter().cloned().collect(),
+        from: args.from,
+    };
+    runtime::block_on(async {
+        let explained = Proxy::explain(&loaded.config, &options, &inquiry).await;
+        let explanation = explained.map_err(|error| match error {
+            ExplainError::Config(errors) => Failure::from(errors),
+            ExplainError::Url => Failure::Usage(format!("error: {error}")),
+            other => Failure::Error(anyhow::Error::new(other)),
+        })?;
+        if args.json {
+            let json = serde_json::to_string_pretty(&explanation).map_err(anyhow::Error::new)?;
+            output::print_line(json)
+        } else {
+            output::print_line(explanation)
+        }
+    })
+}
