@@ -3,7 +3,7 @@
 use crate::model::HashAlgorithm;
 
 /// What stands in the place of a password, and where to get it.
-pub(crate) const HASH_HELP: &str = "write the hash of the password, not the password; `caddy hash-password` and \
+pub(crate) const HASH_HELP: &str = "write the hash of the password, not the password; `doorway hash-password` and \
     `htpasswd -nB USER` make one";
 
 /// A name of HTTP Basic authentication: no colon, which ends it.
