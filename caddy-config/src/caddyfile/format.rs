@@ -41,7 +41,7 @@ pub fn format(text: &str) -> String {
     }
 }
 
-/// The warning that a Caddyfile is not laid out as [`format`] would, at the first place where it is not. How lines
+/// The warning that a Caddyfile is not laid out as [`format()`] would, at the first place where it is not. How lines
 /// end does not matter.
 #[must_use]
 pub fn unformatted(file_name: &str, text: &str) -> Option<Diagnostic> {
