@@ -364,14 +364,14 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_would_split_the_head_is_left_out() {
+    fn a_value_cannot_split_the_head() {
         let ops = HeaderOps {
             set: vec![(name("x"), text("{http.request.uri.path}"))],
             ..HeaderOps::default()
         };
         let mut headers = HeaderMap::new();
         on(&ops, &mut headers, "http://a/%0d%0aset-cookie:%20x");
-        assert!(headers.is_empty());
+        assert_eq!(headers["x"], "/  set-cookie: x");
     }
 
     #[test]
