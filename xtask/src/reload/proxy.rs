@@ -168,7 +168,7 @@ fn caddyfile(kind: Kind, port: u16, other: u16, admin: u16, origin: SocketAddr, 
     };
     if number % 20 >= 10 {
         more(format_args!(
-            "http://:{other} {{\n\tbind 127.0.0.1\n\trespond {number}\n}}\n"
+            "http://:{other} {{\n\tbind 127.0.0.1\n\trespond \"configuration {number}\"\n}}\n"
         ));
     }
     if kind == Kind::Doorway {
