@@ -46,10 +46,10 @@ pub use self::tls::{
 };
 pub use self::upstream::{
     AUpstreams, ActiveChecks, BufferSize, CaPool, CookiePolicy, DynamicUpstreams, FallbackDelay, FieldPolicy,
-    FlushInterval, HealthChecks, HttpTransport, HttpVersion, IpVersions, KeepAlive, LoadBalancing,
+    FlushInterval, HealthChecks, HttpTransport, HttpVersion, IpVersions, KeepAlive, KeyPolicy, LoadBalancing,
     NetworkProxy, PassiveChecks, ProxyProtocolVersion, QueryPolicy, Renegotiation, Resolver, ResponseHandler,
-    ReverseProxy, SelectionPolicy, SrvUpstreams, Transport, Upstream, UpstreamAddress, UpstreamAddressError,
-    UpstreamTls,
+    RetryBudget, ReverseProxy, SelectionPolicy, SrvUpstreams, Transport, Upstream, UpstreamAddress,
+    UpstreamAddressError, UpstreamTls,
 };
 
 /// One whole configuration document.

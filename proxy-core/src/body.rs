@@ -153,6 +153,19 @@ impl Body {
         }
     }
 
+    /// The same body once more, if all of it is there.
+    pub(crate) fn copy(&self) -> Option<Self> {
+        let kind = match &self.kind {
+            Kind::Empty => Kind::Empty,
+            Kind::Full(data) => Kind::Full(data.clone()),
+            _ if self.is_end_stream() => Kind::Empty,
+            _ => return None,
+        };
+        let mut copy = Self::from(kind);
+        copy.way = self.way;
+        Some(copy)
+    }
+
     /// Whether all of it is there.
     pub(crate) fn is_whole(&self) -> bool {
         matches!(self.kind, Kind::Empty | Kind::Full(_))

@@ -1,6 +1,7 @@
 //! From the configuration's model to what runs: checked, compiled, nothing bound yet.
 
 mod auth;
+mod balancing;
 pub(crate) mod compile;
 mod encode;
 mod error;

@@ -23,6 +23,8 @@ pub(crate) struct Facts {
     pub(crate) retries: u32,
     /// When it was sent there.
     pub(crate) sent: Option<Instant>,
+    /// The last attempt failed before there was an answer.
+    pub(crate) transport_error: bool,
     /// How long all attempts took.
     pub(crate) proxied: Option<Duration>,
 }
@@ -73,6 +75,7 @@ impl Facts {
             upstream: None,
             retries: 0,
             sent: None,
+            transport_error: false,
             proxied: None,
         }
     }

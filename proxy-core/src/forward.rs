@@ -1,6 +1,7 @@
 //! Forwarding: one request, from its head checks to the end of its answer. Read [`pipeline`] first.
 
 pub(crate) mod access_log;
+mod attempts;
 pub(crate) mod exchange;
 pub(crate) mod interim;
 mod journey;
@@ -9,6 +10,7 @@ pub(crate) mod pipeline;
 pub(crate) mod pods;
 pub(crate) mod proxy;
 pub(crate) mod rehearsal;
+pub(crate) mod selection;
 pub(crate) mod upload;
 pub(crate) mod view;
 pub(crate) mod worker;

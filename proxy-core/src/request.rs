@@ -90,6 +90,16 @@ pub(crate) fn may_repeat(request: &Request<Body>) -> bool {
     SAFE.contains(request.method()) && request.body().is_end_stream()
 }
 
+/// A copy of `request`; `None` if its body comes in pieces, which go to one upstream only.
+pub(crate) fn copy(request: &Request<Body>) -> Option<Box<Request<Body>>> {
+    let mut copy = Request::new(request.body().copy()?);
+    *copy.method_mut() = request.method().clone();
+    *copy.uri_mut() = request.uri().clone();
+    *copy.version_mut() = request.version();
+    *copy.headers_mut() = request.headers().clone();
+    Some(Box::new(copy))
+}
+
 // === impl PeerName ===
 
 impl fmt::Display for PeerName {

@@ -1,5 +1,7 @@
 //! Where requests go: names to addresses, connections to them, and the pools that keep those.
 
+pub(crate) mod balance;
+pub(crate) mod budget;
 pub(crate) mod channel;
 pub(crate) mod cluster;
 pub(crate) mod connect;
@@ -7,3 +9,5 @@ pub(crate) mod http2;
 pub(crate) mod load;
 pub(crate) mod pool;
 pub(crate) mod resolve;
+pub(crate) mod retry;
+pub(crate) mod standing;

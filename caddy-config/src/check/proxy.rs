@@ -11,6 +11,24 @@ pub(crate) fn choose(choose: u32) -> Result<u32, &'static str> {
     }
 }
 
+/// The most requests in flight at one upstream, in percent of the average.
+pub(crate) fn bound(percent: u32) -> Result<u32, &'static str> {
+    if percent >= 100 {
+        Ok(percent)
+    } else {
+        Err("expected a percentage of at least 100")
+    }
+}
+
+/// A part of the upstreams.
+pub(crate) fn percent(percent: u32) -> Result<u32, &'static str> {
+    if percent <= 100 {
+        Ok(percent)
+    } else {
+        Err("expected a percentage from 0 to 100")
+    }
+}
+
 /// The weights of upstreams: some of them must be above zero.
 pub(crate) fn weights(weights: &[u32]) -> Result<(), &'static str> {
     if weights.iter().any(|weight| *weight > 0) {

@@ -13,7 +13,9 @@ use serde::{Serialize, Serializer};
 
 pub use self::{
     address::{UpstreamAddress, UpstreamAddressError},
-    balancing::{CookiePolicy, FieldPolicy, LoadBalancing, QueryPolicy, SelectionPolicy},
+    balancing::{
+        CookiePolicy, FieldPolicy, KeyPolicy, LoadBalancing, QueryPolicy, RetryBudget, SelectionPolicy,
+    },
     dynamic::{AUpstreams, DynamicUpstreams, IpVersions, SrvUpstreams},
     health::{ActiveChecks, HealthChecks, PassiveChecks},
     tls::{CaPool, Renegotiation, UpstreamTls},

@@ -13,17 +13,8 @@ const NO_CHECKS: &str = "upstreams are not checked yet: one that does not answer
 /// Why what upstreams did before does not count yet.
 const NO_PASSIVE: &str = "failures are not counted yet: every request may choose every upstream";
 
-/// Why options of retries change nothing yet.
-const NO_RETRIES: &str = "a request is not sent again yet, but where no byte of it was sent";
-
 /// Why TLS options have to wait.
 const NO_TLS: &str = "TLS to upstreams is not there yet; write http:// if the network between is trusted";
-
-/// Why policies change nothing yet.
-const RANDOM: &str = "upstreams are chosen at random yet";
-
-/// What could be a matter of trust, and so is not passed over.
-const STICKY: &str = "a client is not led to the same upstream each time yet: upstreams are chosen at random";
 
 pub(super) const ROWS: &[Support] = &[
     row(
@@ -65,23 +56,79 @@ pub(super) const ROWS: &[Support] = &[
         Pending,
         "several sources are not joined yet; write all of them as upstreams",
     ),
-    row(ReverseProxy, "lb_policy", Active, "`random`"),
+    row(
+        ReverseProxy,
+        "lb_policy",
+        Active,
+        "as below; random if there is none",
+    ),
     row(ReverseProxy, "lb_policy random", Active, ""),
-    row(ReverseProxy, "lb_policy random_choose", Accepted, RANDOM),
-    row(ReverseProxy, "lb_policy first", Accepted, RANDOM),
-    row(ReverseProxy, "lb_policy round_robin", Accepted, RANDOM),
-    row(ReverseProxy, "lb_policy weighted_round_robin", Accepted, RANDOM),
-    row(ReverseProxy, "lb_policy least_conn", Accepted, RANDOM),
-    row(ReverseProxy, "lb_policy ip_hash", Accepted, STICKY),
-    row(ReverseProxy, "lb_policy client_ip_hash", Accepted, STICKY),
-    row(ReverseProxy, "lb_policy uri_hash", Accepted, STICKY),
-    row(ReverseProxy, "lb_policy query", Accepted, STICKY),
-    row(ReverseProxy, "lb_policy header", Accepted, STICKY),
-    row(ReverseProxy, "lb_policy cookie", Accepted, STICKY),
-    row(ReverseProxy, "lb_retries", Accepted, NO_RETRIES),
-    row(ReverseProxy, "lb_try_duration", Accepted, NO_RETRIES),
-    row(ReverseProxy, "lb_try_interval", Accepted, NO_RETRIES),
-    row(ReverseProxy, "lb_retry_match", Accepted, NO_RETRIES),
+    row(ReverseProxy, "lb_policy random_choose", Active, ""),
+    row(ReverseProxy, "lb_policy first", Active, ""),
+    row(ReverseProxy, "lb_policy round_robin", Active, ""),
+    row(ReverseProxy, "lb_policy weighted_round_robin", Active, ""),
+    row(ReverseProxy, "lb_policy least_conn", Active, ""),
+    row(ReverseProxy, "lb_policy ip_hash", Active, ""),
+    row(ReverseProxy, "lb_policy client_ip_hash", Active, ""),
+    row(ReverseProxy, "lb_policy uri_hash", Active, ""),
+    row(ReverseProxy, "lb_policy query", Active, ""),
+    row(ReverseProxy, "lb_policy header", Active, ""),
+    row(ReverseProxy, "lb_policy cookie", Active, ""),
+    row(
+        ReverseProxy,
+        "lb_policy consistent_hash",
+        Active,
+        "Doorway's own: by a text with placeholders, such as `{http.request.header.X-Tenant}`; `bound 125` sends the \
+         keys of an upstream that has 125 % of the average to do to others",
+    ),
+    row(
+        ReverseProxy,
+        "lb_policy peak_ewma",
+        Active,
+        "Doorway's own: of two chosen at random, the one that is likely to answer sooner",
+    ),
+    row(
+        ReverseProxy,
+        "lb_retries",
+        Active,
+        "without it and `lb_try_duration`, a request that could not be sent goes to each other upstream once",
+    ),
+    row(
+        ReverseProxy,
+        "lb_try_duration",
+        Active,
+        "a request that may have reached an application is sent again only where `lb_retry_match` says so",
+    ),
+    row(
+        ReverseProxy,
+        "lb_try_interval",
+        Active,
+        "before an upstream is asked again; another one that is free is asked at once",
+    ),
+    row(
+        ReverseProxy,
+        "lb_retry_match",
+        Active,
+        "the last answer is passed on when attempts run out, not an empty one",
+    ),
+    row(
+        ReverseProxy,
+        "lb_retry_budget",
+        Active,
+        "Doorway's own: `PERCENT [PER_SECOND]`, 20 and 10; how many retries may go to upstreams that are failing",
+    ),
+    row(
+        ReverseProxy,
+        "lb_slow_start",
+        Active,
+        "Doorway's own: how long an upstream that came, or came back, takes fewer requests",
+    ),
+    row(
+        ReverseProxy,
+        "lb_panic_threshold",
+        Active,
+        "Doorway's own: if fewer than this percentage is healthy, all share the load; without it the answer is 503",
+    ),
     row(ReverseProxy, "health_uri", Accepted, NO_CHECKS),
     row(ReverseProxy, "health_path", Accepted, NO_CHECKS),
     row(ReverseProxy, "health_port", Accepted, NO_CHECKS),

@@ -170,6 +170,20 @@ fn balancing_says_what_is_wrong() {
             "lb_policy header X {\n\t\t\tfallback best\n\t\t}",
             "4:13: unknown or unsupported policy `best`",
         ),
+        (
+            "lb_policy consistent_hash",
+            "3:13: `consistent_hash` needs a key, such as {client_ip}",
+        ),
+        (
+            "lb_policy consistent_hash {client_ip} {\n\t\t\tbound 99\n\t\t}",
+            "4:10: expected a percentage of at least 100",
+        ),
+        (
+            "lb_panic_threshold 101",
+            "3:22: expected a percentage from 0 to 100",
+        ),
+        ("lb_retry_budget many", "3:19: expected a whole number"),
+        ("lb_slow_start 10", "3:17: expected a duration, such as 10s"),
         ("lb_retries -1", "3:14: expected a whole number"),
         ("lb_try_duration 10", "3:19: expected a duration, such as 10s"),
         ("lb_retry_match {\n\t\t}", "3:3: a matcher without a condition"),

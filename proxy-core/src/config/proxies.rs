@@ -2,26 +2,32 @@
 
 use caddy_config as model;
 
+use super::balancing;
 use super::compile::Compiler;
 use super::handlers;
 use super::routes::{self, DoorsInScope};
 use crate::forward::proxy::{Answers, Proxy, Then, Up};
 use crate::ip_set::IpSet;
+use crate::upstream::cluster::Source;
 
 /// `None` if nothing is to be done.
 pub(super) fn compile(
     compiler: &mut Compiler<'_>,
     proxy: &model::ReverseProxy,
     scope: &mut DoorsInScope,
+    source: &Source,
 ) -> Option<Box<Proxy>> {
     let is_plain = proxy.rewrite.is_none()
         && proxy.headers.is_none()
         && proxy.handle_response.is_empty()
-        && proxy.trusted_proxies.is_empty();
+        && proxy.trusted_proxies.is_empty()
+        && proxy.load_balancing.is_none();
     if is_plain {
         return None;
     }
     let headers = proxy.headers.as_ref();
+    let balancing = proxy.load_balancing.as_ref();
+    let policy = balancing.and_then(|balancing| balancing.selection_policy.as_ref());
     let trusted: Vec<_> = proxy.trusted_proxies.iter().map(model::IpRange::net).collect();
     Some(Box::new(Proxy {
         rewrite: proxy
@@ -40,6 +46,8 @@ pub(super) fn compile(
             .map(|answers| self::answers(compiler, answers, scope))
             .collect(),
         trusted: (!trusted.is_empty()).then(|| IpSet::new(&trusted)),
+        selection: balancing::selection(compiler, policy, source),
+        resend: balancing.and_then(|balancing| balancing::resend(compiler, &balancing.retry_match)),
     }))
 }
 

@@ -58,10 +58,6 @@ pub(super) fn proxy(compiler: &mut Compiler<'_>, proxy: &model::ReverseProxy) {
     let has = |kind: fn(&model::UpstreamAddress) -> bool| {
         proxy.upstreams.iter().any(|upstream| kind(&upstream.dial))
     };
-    let limited = proxy
-        .upstreams
-        .iter()
-        .any(|upstream| upstream.max_requests.is_some());
     compiler.note_all(
         Area::ReverseProxy,
         &[
@@ -73,7 +69,6 @@ pub(super) fn proxy(compiler: &mut Compiler<'_>, proxy: &model::ReverseProxy) {
                 "to {placeholder}",
                 has(|dial| matches!(dial, model::UpstreamAddress::Template(_))),
             ),
-            ("unhealthy_request_count", limited),
             ("request_buffers", proxy.request_buffers.is_some()),
             ("response_buffers", proxy.response_buffers.is_some()),
             ("stream_timeout", proxy.stream_timeout.is_some()),
@@ -84,9 +79,6 @@ pub(super) fn proxy(compiler: &mut Compiler<'_>, proxy: &model::ReverseProxy) {
     );
     if let Some(source) = &proxy.dynamic_upstreams {
         dynamic(compiler, source);
-    }
-    if let Some(balancing) = &proxy.load_balancing {
-        self::balancing(compiler, balancing);
     }
     if let Some(checks) = &proxy.health_checks {
         health(compiler, checks);
@@ -101,36 +93,6 @@ fn dynamic(compiler: &mut Compiler<'_>, source: &model::DynamicUpstreams) {
         _ => "dynamic",
     };
     compiler.note(Area::ReverseProxy, name);
-}
-
-fn balancing(compiler: &mut Compiler<'_>, balancing: &model::LoadBalancing) {
-    use model::SelectionPolicy as Policy;
-    let policy = balancing.selection_policy.as_ref().map(|policy| match policy {
-        Policy::ClientIpHash {} => "lb_policy client_ip_hash",
-        Policy::Cookie(_) => "lb_policy cookie",
-        Policy::First {} => "lb_policy first",
-        Policy::Header(_) => "lb_policy header",
-        Policy::IpHash {} => "lb_policy ip_hash",
-        Policy::LeastConn {} => "lb_policy least_conn",
-        Policy::Query(_) => "lb_policy query",
-        Policy::RandomChoose { .. } => "lb_policy random_choose",
-        Policy::RoundRobin {} => "lb_policy round_robin",
-        Policy::UriHash {} => "lb_policy uri_hash",
-        Policy::WeightedRoundRobin { .. } => "lb_policy weighted_round_robin",
-        _ => "lb_policy random",
-    });
-    if let Some(policy) = policy {
-        compiler.note(Area::ReverseProxy, policy);
-    }
-    compiler.note_all(
-        Area::ReverseProxy,
-        &[
-            ("lb_retries", balancing.retries.is_some()),
-            ("lb_try_duration", balancing.try_duration.is_some()),
-            ("lb_try_interval", balancing.try_interval.is_some()),
-            ("lb_retry_match", !balancing.retry_match.is_empty()),
-        ],
-    );
 }
 
 fn health(compiler: &mut Compiler<'_>, checks: &model::HealthChecks) {
@@ -152,10 +114,6 @@ fn health(compiler: &mut Compiler<'_>, checks: &model::HealthChecks) {
             &[
                 ("fail_duration", passive.fail_duration.is_some()),
                 ("max_fails", passive.max_fails.is_some()),
-                (
-                    "unhealthy_request_count",
-                    passive.unhealthy_request_count.is_some(),
-                ),
                 ("unhealthy_status", !passive.unhealthy_status.is_empty()),
                 ("unhealthy_latency", passive.unhealthy_latency.is_some()),
             ],

@@ -1,10 +1,12 @@
 //! `reverse_proxy`: upstreams and how they are reached.
 
 use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use caddy_config as model;
 
+use super::balancing;
 use super::compile::Compiler;
 use super::error::BuildError;
 use super::routes::{self, DoorsInScope};
@@ -29,6 +31,7 @@ pub(super) fn cluster(
     };
     support::proxy(compiler, proxy);
     support::transport(compiler, &transport);
+    let balancing = proxy.load_balancing.clone().unwrap_or_default();
     let servers: Vec<SocketAddr> = transport
         .resolver
         .iter()
@@ -44,6 +47,12 @@ pub(super) fn cluster(
             .unwrap_or(DIAL_TIMEOUT),
         head_timeout: transport.response_header_timeout.filter(|limit| !limit.is_zero()),
         keep: keep(&transport),
+        retry: balancing::retry(&balancing),
+        budget: balancing::budget(&balancing),
+        slow_start: balancing.slow_start.filter(|time| !time.is_zero()),
+        panic_threshold: balancing.panic_threshold.filter(|percent| *percent > 0),
+        panics: AtomicBool::new(false),
+        measures: balancing::measures(balancing.selection_policy.as_ref()),
         gates: FailureGates::default(),
     })
 }
@@ -79,7 +88,16 @@ fn source(
                 // Noted as pending.
                 model::UpstreamAddress::Unix(_) | model::UpstreamAddress::Template(_) => None,
             };
-            let upstreams = proxy.upstreams.iter().map(upstream).collect::<Option<_>>();
+            let most = |limit: Option<u32>| limit.filter(|most| *most > 0);
+            let passive = proxy
+                .health_checks
+                .as_ref()
+                .and_then(|checks| checks.passive.as_ref());
+            let all = passive.and_then(|passive| most(passive.unhealthy_request_count));
+            let limited = |one: &model::Upstream| {
+                Some(upstream(one)?.with_max_requests(most(one.max_requests).or(all)))
+            };
+            let upstreams = proxy.upstreams.iter().map(limited).collect::<Option<_>>();
             upstreams.map(Source::Fixed)
         }
     }

@@ -58,7 +58,7 @@ impl Reconciler {
         let all = self.by_label();
         let state = |upstream: &Upstream| UpstreamState {
             address: upstream.slot().label().to_string(),
-            requests: self.surroundings.slots.in_flight(upstream.slot()),
+            requests: upstream.slot().in_flight(),
             fails: 0,
         };
         all.values().map(state).collect()

@@ -7,14 +7,16 @@ use http::header::{self, HeaderMap};
 use http::{Request, Response, StatusCode};
 use tokio::time::Instant;
 
+use super::attempts::{self, Choice};
 use super::interim::Interim;
 use super::worker::Worker;
 use crate::body::{Body, Held};
-use crate::error::{Failure, Reason};
+use crate::error::{Failure, Reason, Side};
 use crate::facts::Chosen;
 use crate::http::forwarded::Added;
-use crate::request::Context;
+use crate::request::{self, Context};
 use crate::routing::header_ops::{self, HeaderOps};
+use crate::routing::matcher::MatcherSet;
 use crate::upstream::channel::{Channel, Fate, SendFailure};
 use crate::upstream::cluster::{Addresses, Cluster, Upstream};
 
@@ -22,7 +24,7 @@ use crate::upstream::cluster::{Addresses, Cluster, Upstream};
 const MAX_STALE: usize = 4;
 
 /// Where a request may go.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) enum Target<'v> {
     /// To this pod of `server` and nowhere else. A refused connection is answered with `dead_status`.
     Pod {
@@ -30,12 +32,8 @@ pub(crate) enum Target<'v> {
         server: &'v Upstream,
         dead_status: StatusCode,
     },
-    /// To the upstream `first`, then to `others` more of the list, in order and round its end.
-    Upstreams {
-        list: &'v [Upstream],
-        first: usize,
-        others: usize,
-    },
+    /// To one of several upstreams.
+    Any(Choice<'v>),
 }
 
 /// What belongs to a request beside itself, at whichever upstream.
@@ -54,13 +52,24 @@ pub(crate) struct Before<'v> {
     pub(crate) changes: Option<(&'v HeaderOps, HeaderMap)>,
     /// Placeholders ask where the request went.
     pub(crate) notes: bool,
+    /// When it may be sent again although it may have reached an application.
+    pub(crate) resend: Option<&'v Resend>,
+}
+
+/// `lb_retry_match`: what is sent again.
+#[derive(Debug)]
+pub(crate) struct Resend {
+    /// A request that failed after bytes of it were sent, if any of these sets matches.
+    pub(crate) requests: Vec<MatcherSet>,
+    /// Those that ask about answers: an answer is replaced if any of them matches.
+    pub(crate) answers: Vec<MatcherSet>,
 }
 
 /// [`Before`] and the request that it is about; boxed rarely, as most requests have none.
-type Prepared<'e, 'v> = Option<(&'e mut Before<'v>, &'e mut Context)>;
+pub(super) type Prepared<'e, 'v> = Option<(&'e mut Before<'v>, &'e mut Context)>;
 
-/// What became of a request at one upstream.
-enum Missed {
+/// What became of a request at one upstream that did not answer.
+pub(super) enum Missed {
     /// No byte was sent: it may go elsewhere.
     Unsent(Box<Request<Body>>, Failure),
     /// It may have reached an application.
@@ -90,10 +99,48 @@ impl<F: Into<Failure>> From<F> for Failed {
 impl Before<'_> {
     /// Whether there is anything to do.
     pub(crate) fn is_any(&self) -> bool {
-        self.notes || self.changes.is_some()
+        self.notes || self.changes.is_some() || self.resend.is_some()
     }
 
-    fn go_to(&self, host: &str, port: u16, cx: &mut Context, request: &mut Request<Body>) {
+    /// A copy of `request`, if it may have to be sent again.
+    pub(super) fn copy_of(&self, request: &Request<Body>, cx: &mut Context) -> Option<Box<Request<Body>>> {
+        let resend = self.resend?;
+        let by_request = |set: &MatcherSet| set.matches(cx).unwrap_or(false);
+        let may_be_sent = !resend.answers.is_empty() || resend.requests.iter().any(by_request);
+        may_be_sent.then(|| request::copy(request)).flatten()
+    }
+
+    /// Whether the request is sent again after `failure`, although bytes of it were sent.
+    pub(super) fn resends(&self, failure: &Failure, cx: &mut Context) -> bool {
+        // A client that fails would fail again.
+        let Some(resend) = self.resend.filter(|_| failure.reason.side() == Side::Upstream) else {
+            return false;
+        };
+        if let Some(facts) = &mut cx.facts {
+            facts.transport_error = true;
+        }
+        let sent_again = resend.requests.iter().any(|set| set.matches(cx).unwrap_or(false));
+        if let Some(facts) = &mut cx.facts {
+            facts.transport_error = false;
+        }
+        sent_again
+    }
+
+    /// Whether a better answer than this one is wanted.
+    pub(super) fn refuses(&self, response: &Response<Body>, cx: &mut Context) -> bool {
+        let Some(resend) = self.resend.filter(|resend| !resend.answers.is_empty()) else {
+            return false;
+        };
+        let mut told = Response::new(Body::empty());
+        *told.status_mut() = response.status();
+        *told.headers_mut() = response.headers().clone();
+        let before = cx.caught.replace(Box::new(told));
+        let refused = resend.answers.iter().any(|set| set.matches(cx).unwrap_or(false));
+        cx.caught = before;
+        refused
+    }
+
+    pub(super) fn go_to(&self, host: &str, port: u16, cx: &mut Context, request: &mut Request<Body>) {
         if let Some(facts) = &mut cx.facts {
             facts.retries = facts
                 .upstream
@@ -133,12 +180,12 @@ pub(crate) type Answered = (Response<Body>, SocketAddr);
 pub(crate) async fn exchange(
     worker: &Worker,
     cluster: &Cluster,
-    target: Target<'_>,
+    target: &Target<'_>,
     request: Box<Request<Body>>,
     beside: &Beside<'_>,
     mut before: Prepared<'_, '_>,
 ) -> Result<Answered, Failed> {
-    match target {
+    match *target {
         Target::Pod {
             address,
             server,
@@ -158,14 +205,7 @@ pub(crate) async fn exchange(
                 (response, address)
             })
         }
-        Target::Upstreams { list, first, others } => {
-            let turns = list
-                .iter()
-                .cycle()
-                .skip(first)
-                .take(list.len().min(others.saturating_add(1)));
-            to_any(worker, cluster, turns, request, beside, before).await
-        }
+        Target::Any(ref choice) => attempts::to_any(worker, cluster, choice, request, beside, before).await,
     }
 }
 
@@ -213,65 +253,8 @@ async fn refuses(worker: &Worker, cluster: &Cluster, address: SocketAddr) -> boo
     matches!(Box::pin(probe).await, Err(failure) if failure.reason == Reason::Refused)
 }
 
-async fn to_any<'v>(
-    worker: &Worker,
-    cluster: &Cluster,
-    turns: impl Iterator<Item = &'v Upstream>,
-    mut request: Box<Request<Body>>,
-    beside: &Beside<'_>,
-    mut before: Prepared<'_, '_>,
-) -> Result<Answered, Failed> {
-    let mut last = None;
-    for upstream in turns {
-        if last.is_some() {
-            worker.counters.retries.add();
-        }
-        let turn = worker.choose(usize::MAX);
-        let addresses = match upstream.addresses(cluster.dial_timeout, turn).await {
-            Ok(addresses) => addresses,
-            Err(failure) => {
-                last = Some(Failed {
-                    failure,
-                    upstream: upstream.to_string(),
-                });
-                continue;
-            }
-        };
-        if let Some((before, cx)) = &mut before {
-            before.go_to(upstream.name().host(), upstream.port(), cx, &mut request);
-        }
-        let in_flight = worker.tally.begin(upstream.slot());
-        match send(worker, cluster, &addresses, request, beside).await {
-            Ok((mut response, address)) => {
-                if let Some(in_flight) = in_flight {
-                    response.body_mut().hold(Held::Upstream(in_flight));
-                }
-                return Ok((response, address));
-            }
-            Err(Missed::Sent(failure)) => {
-                return Err(Failed {
-                    failure,
-                    upstream: upstream.to_string(),
-                });
-            }
-            Err(Missed::Unsent(unsent, failure)) => {
-                upstream.connect_failed();
-                request = unsent;
-                last = Some(Failed {
-                    failure,
-                    upstream: upstream.to_string(),
-                });
-            }
-        }
-    }
-    Err(last.unwrap_or_else(|| Failed {
-        failure: Reason::NoUpstream.into(),
-        upstream: String::new(),
-    }))
-}
-
 /// Sends over a kept connection if there is one, else over a new one.
-async fn send(
+pub(super) async fn send(
     worker: &Worker,
     cluster: &Cluster,
     addresses: &impl Choices,
@@ -341,7 +324,7 @@ async fn open(worker: &Worker, cluster: &Cluster, addresses: &impl Choices) -> R
 // === addresses ===
 
 /// Addresses that lead to the same application.
-trait Choices: Sync {
+pub(super) trait Choices: Sync {
     fn first(&self) -> Option<SocketAddr>;
     fn all(&self) -> impl Iterator<Item = SocketAddr> + Send;
     /// Whether a name leads to them, which may lead elsewhere later.

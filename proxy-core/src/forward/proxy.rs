@@ -1,5 +1,7 @@
 //! What a `reverse_proxy` does with requests and answers, beside sending them.
 
+use super::exchange::Resend;
+use super::selection::Selection;
 use crate::ip_set::IpSet;
 use crate::response_matcher::ResponseMatcher;
 use crate::routing::header_ops::{HeaderOps, ResponseOps};
@@ -8,7 +10,7 @@ use crate::routing::rewrite::Rewrite;
 use crate::routing::routes::Route;
 
 /// The part of a compiled `reverse_proxy` that changes heads; its upstreams are in the cluster of the same number.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Proxy {
     /// Another method or target for the request that is sent.
     pub(crate) rewrite: Option<Rewrite>,
@@ -20,6 +22,10 @@ pub(crate) struct Proxy {
     pub(crate) answers: Vec<Answers>,
     /// Peers that are believed beside those of the server.
     pub(crate) trusted: Option<IpSet>,
+    /// Which upstream is taken.
+    pub(crate) selection: Selection,
+    /// What is sent again although it may have reached an application.
+    pub(crate) resend: Option<Resend>,
 }
 
 /// One that changes nothing.
@@ -29,6 +35,8 @@ pub(crate) static PLAIN: Proxy = Proxy {
     down: None,
     answers: Vec::new(),
     trusted: None,
+    selection: Selection::RANDOM,
+    resend: None,
 };
 
 /// Changes to the fields of a request that is sent.

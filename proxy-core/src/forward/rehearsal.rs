@@ -86,7 +86,7 @@ pub(crate) async fn rehearse<'a, T: Tracer<'a>>(
                 journey.resume(waited)
             }
             Next::Send(request, sent) => {
-                let destination = sent.destination(&request, journey.decision());
+                let destination = sent.destination(worker, &request, journey.decision());
                 if !destination.decided {
                     return Ending::Sent(destination);
                 }

@@ -80,6 +80,14 @@ impl Worker {
         }
     }
 
+    /// A number from 0 to 1, as [`Worker::choose`].
+    pub(crate) fn chance(&self) -> f64 {
+        // What a double holds exactly.
+        #[expect(clippy::cast_precision_loss, reason = "53 bits have none")]
+        let numerator = (self.next_random() >> 11) as f64;
+        numerator / (1_u64 << 53) as f64
+    }
+
     /// Whole seconds since the worker was made.
     pub(crate) fn seconds(&self) -> u64 {
         self.started.elapsed().as_secs()
@@ -123,7 +131,7 @@ impl Worker {
     }
 
     /// SplitMix64: every state gives a well-mixed number, and the state only counts.
-    fn next_random(&self) -> u64 {
+    pub(crate) fn next_random(&self) -> u64 {
         const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
         let mut z = self.random.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

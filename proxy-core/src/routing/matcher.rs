@@ -104,6 +104,15 @@ impl MatcherSet {
         Ok(None)
     }
 
+    /// Whether it matches nothing, as `not` of a set that matches everything.
+    pub(crate) fn is_never(&self) -> bool {
+        let excludes_all = |matcher: &Matcher| match matcher {
+            Matcher::Not(sets) => sets.iter().any(|set| set.host.is_none() && set.is_host_only()),
+            _ => false,
+        };
+        self.others.iter().any(excludes_all)
+    }
+
     /// Whether nothing but the host is looked at.
     pub(crate) fn is_host_only(&self) -> bool {
         self.path.is_none() && self.method.is_none() && self.others.is_empty()

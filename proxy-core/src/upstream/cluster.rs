@@ -2,14 +2,18 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::time;
+use tokio::time::{self, Instant};
+use tracing::{info, warn};
 
+use super::budget::Budget;
 use super::channel::Protocol;
 use super::load::{Slot, Slots};
 use super::pool::PoolLimits;
 use super::resolve::{Answer, Name, State};
+use super::retry::Retry;
 use crate::error::{Failure, Reason};
 use crate::failure_log::FailureGates;
 
@@ -25,6 +29,18 @@ pub(crate) struct Cluster {
     pub(crate) head_timeout: Option<Duration>,
     /// How connections are kept for more than one request; `None`: not at all.
     pub(crate) keep: Option<PoolLimits>,
+    /// How often and how long another attempt is made.
+    pub(crate) retry: Retry,
+    /// What further attempts at failing upstreams may cost.
+    pub(crate) budget: Budget,
+    /// How long an upstream that came takes fewer requests.
+    pub(crate) slow_start: Option<Duration>,
+    /// In percent; see [`Cluster::note_panic`].
+    pub(crate) panic_threshold: Option<u32>,
+    /// Health is not looked at, as too few upstreams are available.
+    pub(crate) panics: AtomicBool,
+    /// The time until an answer is measured.
+    pub(crate) measures: bool,
     pub(crate) gates: FailureGates,
 }
 
@@ -43,6 +59,8 @@ pub(crate) struct Upstream {
     name: Arc<Name>,
     port: u16,
     slot: Arc<Slot>,
+    /// Requests in flight beyond which it is not chosen.
+    max_requests: Option<u32>,
 }
 
 /// The addresses of an upstream, beginning at one of them.
@@ -51,6 +69,26 @@ pub(crate) struct Addresses {
     answer: Arc<Answer>,
     port: u16,
     first: usize,
+}
+
+// === impl Cluster ===
+
+impl Cluster {
+    /// Logs once when so few upstreams are available that all are taken for it, and once when that is over.
+    pub(crate) fn note_panic(&self, panics: bool) {
+        if self.panics.load(Ordering::Relaxed) == panics
+            || self.panics.swap(panics, Ordering::Relaxed) == panics
+        {
+            return;
+        }
+        let upstreams: Vec<String> = self.source.upstreams().map(ToString::to_string).collect();
+        let upstreams = upstreams.join(" ");
+        if panics {
+            warn!(%upstreams, "too few upstreams are healthy: all are used");
+        } else {
+            info!(%upstreams, "enough upstreams are healthy: the others are not used");
+        }
+    }
 }
 
 // === impl Source ===
@@ -83,7 +121,27 @@ impl Upstream {
     /// `slots` gives where its requests are counted.
     pub(crate) fn new(name: Arc<Name>, port: u16, slots: &Slots) -> Self {
         let slot = slots.of(&label(name.host(), port));
-        Self { name, port, slot }
+        Self {
+            name,
+            port,
+            slot,
+            max_requests: None,
+        }
+    }
+
+    /// With at most so many requests in flight.
+    pub(crate) fn with_max_requests(self, max_requests: Option<u32>) -> Self {
+        Self { max_requests, ..self }
+    }
+
+    /// Whether it may be chosen.
+    pub(crate) fn is_available(&self) -> bool {
+        self.has_room()
+    }
+
+    /// Whether it has fewer requests in flight than it may have.
+    pub(crate) fn has_room(&self) -> bool {
+        self.max_requests.is_none_or(|most| self.slot.in_flight() < most)
     }
 
     /// Where its requests are counted.
@@ -121,8 +179,9 @@ impl Upstream {
         self.name.current().addresses().contains(&ip)
     }
 
-    /// A connection failed, so the name may have moved: look it up soon.
+    /// A connection failed: it is asked last for a while, and as the name may have moved, that is looked up soon.
     pub(crate) fn connect_failed(&self) {
+        self.slot.standing().suspect(Instant::now());
         self.name.hint_failed();
     }
 }

@@ -19,7 +19,7 @@ use tracing::debug;
 use super::channel::{Fate, SendFailure};
 use crate::body::{Body, OnEnd};
 use crate::error::{Failure, Reason};
-use crate::request::may_repeat;
+use crate::request::{self, may_repeat};
 use crate::tasks::{StreamExecutor, Tasks};
 
 /// A dead upstream is found by a PING that stays unanswered for this long.
@@ -138,7 +138,8 @@ impl Place {
         mut request: Box<Request<Body>>,
         added: &[(HeaderName, HeaderValue)],
     ) -> Result<Response<Body>, SendFailure> {
-        let copy = (self.shared && may_repeat(&request)).then(|| head_of(&request));
+        let repeats = self.shared && may_repeat(&request);
+        let copy = repeats.then(|| request::copy(&request)).flatten();
         for (name, value) in added {
             request.headers_mut().append(name, value.clone());
         }
@@ -189,16 +190,6 @@ impl Place {
 
 fn check_length(headers: &mut HeaderMap) -> Result<(), Failure> {
     http1_codec::plain_length(headers).map_err(|error| Failure::from(Reason::BadResponse).with_source(error))
-}
-
-/// A request with the same head and no body.
-fn head_of(request: &Request<Body>) -> Box<Request<Body>> {
-    let mut copy = Request::new(Body::empty());
-    *copy.method_mut() = request.method().clone();
-    *copy.uri_mut() = request.uri().clone();
-    *copy.version_mut() = request.version();
-    *copy.headers_mut() = request.headers().clone();
-    Box::new(copy)
 }
 
 fn failure(error: hyper::Error) -> Failure {

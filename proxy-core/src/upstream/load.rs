@@ -1,4 +1,5 @@
-//! How many requests each upstream has in flight: counted by each worker for itself, summed when somebody asks.
+//! How many requests each upstream has had and has in flight: counted by each worker for itself, summed when somebody
+//! asks; and what is remembered of each.
 //!
 //! An upstream has a slot, the same in every worker and from one configuration to the next. What a worker counts there,
 //! nobody else writes.
@@ -9,6 +10,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use arc_swap::ArcSwap;
+use tokio::time::Instant;
+
+use super::standing::Standing;
 
 /// Slots of a chunk. A worker's counters grow by whole chunks, so that those in use stay where they are.
 const CHUNK: usize = 256;
@@ -18,7 +22,15 @@ const CHUNK: usize = 256;
 pub(crate) struct Tally(ArcSwap<Vec<Arc<Chunk>>>);
 
 #[derive(Debug)]
-struct Chunk([AtomicU32; CHUNK]);
+struct Chunk([Counter; CHUNK]);
+
+/// What one worker counts for one upstream.
+#[derive(Debug, Default)]
+struct Counter {
+    in_flight: AtomicU32,
+    /// All that there have been; it begins anew at its end.
+    begun: AtomicU32,
+}
 
 /// One request in flight, until it is dropped.
 #[derive(Debug)]
@@ -27,17 +39,25 @@ pub(crate) struct InFlight {
     index: usize,
 }
 
-/// Where the requests of one upstream are counted. It is free for another one once it is dropped.
+/// Where the requests of one upstream are counted, and what is remembered of it. The place of the counters is free for
+/// another one once it is dropped.
 #[derive(Debug)]
 pub(crate) struct Slot {
     label: Arc<str>,
     index: usize,
-    known: Weak<Mutex<Known>>,
+    standing: Standing,
+    shared: Arc<Shared>,
 }
 
 /// All slots, and the workers that count.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Slots(Arc<Mutex<Known>>);
+pub(crate) struct Slots(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    known: Mutex<Known>,
+    tallies: ArcSwap<Vec<Arc<Tally>>>,
+}
 
 #[derive(Debug, Default)]
 struct Known {
@@ -45,7 +65,6 @@ struct Known {
     free: Vec<usize>,
     /// The first slot that was never used.
     next: usize,
-    tallies: Vec<Arc<Tally>>,
 }
 
 // === impl Tally ===
@@ -55,16 +74,18 @@ impl Tally {
     pub(crate) fn begin(&self, slot: &Slot) -> Option<InFlight> {
         let chunk = Arc::clone(self.0.load().get(slot.index / CHUNK)?);
         let index = slot.index % CHUNK;
-        chunk.0.get(index)?.fetch_add(1, Ordering::Relaxed);
+        let counter = chunk.0.get(index)?;
+        counter.in_flight.fetch_add(1, Ordering::Relaxed);
+        counter.begun.fetch_add(1, Ordering::Relaxed);
         Some(InFlight { chunk, index })
     }
 
-    fn get(&self, index: usize) -> u32 {
+    fn get(&self, index: usize, of: impl FnOnce(&Counter) -> &AtomicU32) -> u32 {
         let chunks = self.0.load();
         let counter = chunks
             .get(index / CHUNK)
             .and_then(|chunk| chunk.0.get(index % CHUNK));
-        counter.map_or(0, |counter| counter.load(Ordering::Relaxed))
+        counter.map_or(0, |counter| of(counter).load(Ordering::Relaxed))
     }
 
     /// Makes room for `slots` slots.
@@ -73,7 +94,7 @@ impl Tally {
         let chunks = self.0.load_full();
         if chunks.len() < wanted {
             let mut more = chunks.to_vec();
-            more.resize_with(wanted, || Arc::new(Chunk(array::from_fn(|_| AtomicU32::new(0)))));
+            more.resize_with(wanted, || Arc::new(Chunk(array::from_fn(|_| Counter::default()))));
             self.0.store(Arc::new(more));
         }
     }
@@ -84,7 +105,7 @@ impl Tally {
 impl Drop for InFlight {
     fn drop(&mut self) {
         if let Some(counter) = self.chunk.0.get(self.index) {
-            counter.fetch_sub(1, Ordering::Relaxed);
+            counter.in_flight.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
@@ -96,12 +117,28 @@ impl Slot {
     pub(crate) fn label(&self) -> &Arc<str> {
         &self.label
     }
+
+    /// What is remembered of the upstream.
+    pub(crate) fn standing(&self) -> &Standing {
+        &self.standing
+    }
+
+    /// The requests in flight of all workers.
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.shared.in_flight(self.index)
+    }
+
+    /// All requests that there have been, while the slot was this upstream's or another's.
+    pub(crate) fn begun(&self) -> u64 {
+        let tallies = self.shared.tallies.load();
+        let begun = |tally: &Arc<Tally>| u64::from(tally.get(self.index, |counter| &counter.begun));
+        tallies.iter().map(begun).sum()
+    }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        let Some(known) = self.known.upgrade() else { return };
-        let mut known = lock(&known);
+        let mut known = self.shared.lock();
         known.free.push(self.index);
         // Unless the label has a new slot already.
         if known
@@ -119,55 +156,60 @@ impl Drop for Slot {
 impl Slots {
     /// Lets a worker count.
     pub(crate) fn add_worker(&self, tally: Arc<Tally>) {
-        let mut known = lock(&self.0);
+        let known = self.0.lock();
         tally.grow(known.next);
-        known.tallies.push(tally);
+        // Nobody else adds one while the lock is held.
+        let mut tallies = self.0.tallies.load_full().to_vec();
+        tallies.push(tally);
+        self.0.tallies.store(Arc::new(tallies));
+        drop(known);
     }
 
     /// The slot of the upstream `host:port`, for as long as somebody holds it.
     pub(crate) fn of(&self, label: &str) -> Arc<Slot> {
-        let mut known = lock(&self.0);
+        let mut known = self.0.lock();
         if let Some(slot) = known.by_label.get(label).and_then(Weak::upgrade) {
             return slot;
         }
         let label: Arc<str> = label.into();
         let slot = Arc::new(Slot {
-            index: known.index(),
+            index: self.0.index(&mut known),
             label: Arc::clone(&label),
-            known: Arc::downgrade(&self.0),
+            standing: Standing::new(Instant::now()),
+            shared: Arc::clone(&self.0),
         });
         known.by_label.insert(label, Arc::downgrade(&slot));
         slot
     }
-
-    /// The requests in flight of all workers.
-    pub(crate) fn in_flight(&self, slot: &Slot) -> u32 {
-        lock(&self.0).sum(slot.index)
-    }
 }
 
-// === impl Known ===
+// === impl Shared ===
 
-impl Known {
-    /// A slot that nobody has, and that no request is counted in: one may outlive the upstream that it was sent to.
-    fn index(&mut self) -> usize {
-        let quiet = self.free.iter().position(|index| self.sum(*index) == 0);
+impl Shared {
+    /// A place that nobody has, and that no request is counted in: one may outlive the upstream that it was sent to.
+    fn index(&self, known: &mut Known) -> usize {
+        let quiet = known.free.iter().position(|index| self.in_flight(*index) == 0);
         if let Some(position) = quiet {
-            return self.free.swap_remove(position);
+            return known.free.swap_remove(position);
         }
-        let index = self.next;
-        self.next += 1;
-        self.tallies.iter().for_each(|tally| tally.grow(self.next));
+        let index = known.next;
+        known.next += 1;
+        self.tallies
+            .load()
+            .iter()
+            .for_each(|tally| tally.grow(known.next));
         index
     }
 
-    fn sum(&self, index: usize) -> u32 {
-        self.tallies.iter().map(|tally| tally.get(index)).sum()
+    fn in_flight(&self, index: usize) -> u32 {
+        let tallies = self.tallies.load();
+        let in_flight = |tally: &Arc<Tally>| tally.get(index, |counter| &counter.in_flight);
+        tallies.iter().map(in_flight).sum()
     }
-}
 
-fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
-    known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[cfg(test)]
@@ -189,11 +231,12 @@ mod tests {
         let (a, b) = (slots.of("a:80"), slots.of("b:80"));
         let first = one.begin(&a).unwrap();
         let second = two.begin(&a).unwrap();
-        assert_eq!((slots.in_flight(&a), slots.in_flight(&b)), (2, 0));
+        assert_eq!((a.in_flight(), b.in_flight()), (2, 0));
         drop(first);
-        assert_eq!(slots.in_flight(&a), 1);
+        assert_eq!(a.in_flight(), 1);
         drop(second);
-        assert_eq!(slots.in_flight(&a), 0);
+        assert_eq!(a.in_flight(), 0);
+        assert_eq!((a.begun(), b.begun()), (2, 0));
     }
 
     #[test]
@@ -203,7 +246,7 @@ mod tests {
         let _running = one.begin(&before).unwrap();
         let after = slots.of("a:80");
         drop(before);
-        assert_eq!(slots.in_flight(&after), 1);
+        assert_eq!(after.in_flight(), 1);
     }
 
     #[test]
@@ -215,7 +258,7 @@ mod tests {
         drop(gone);
         let other = slots.of("b:80");
         assert_ne!(other.index, index, "a request to a:80 is still counted there");
-        assert_eq!(slots.in_flight(&other), 0);
+        assert_eq!(other.in_flight(), 0);
         drop(running);
         assert_eq!(slots.of("c:80").index, index);
     }
@@ -228,6 +271,6 @@ mod tests {
         assert!(late.begin(&many[0]).is_none(), "it is no worker yet");
         slots.add_worker(Arc::clone(&late));
         let _running: Vec<InFlight> = many.iter().map(|slot| late.begin(slot).unwrap()).collect();
-        assert!(many.iter().all(|slot| slots.in_flight(slot) == 1));
+        assert!(many.iter().all(|slot| slot.in_flight() == 1));
     }
 }

@@ -5,13 +5,13 @@ use super::{
         decode::{Cx, Object},
         matcher::matcher_set,
         reader::Node,
-        scalar::{count, duration},
+        scalar::{count, duration, template},
     },
     one_named, text,
 };
 use crate::{
     check,
-    model::{CookiePolicy, FieldPolicy, LoadBalancing, QueryPolicy, SelectionPolicy},
+    model::{CookiePolicy, FieldPolicy, KeyPolicy, LoadBalancing, QueryPolicy, RetryBudget, SelectionPolicy},
 };
 
 pub(super) fn load_balancing<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<LoadBalancing> {
@@ -22,6 +22,20 @@ pub(super) fn load_balancing<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<
         try_duration: object.get("try_duration", cx, duration),
         try_interval: object.get("try_interval", cx, duration),
         retry_match: object.list("retry_match", cx, matcher_set),
+        retry_budget: object.get("retry_budget", cx, |node, cx| {
+            let mut object = Object::open(node, cx)?;
+            let budget = RetryBudget {
+                percent: object.get("percent", cx, whole),
+                min_per_second: object.get("min_per_second", cx, whole),
+            };
+            object.finish(cx);
+            Some(budget)
+        }),
+        slow_start: object.get("slow_start", cx, duration),
+        panic_threshold: object.get("panic_threshold", cx, |node, cx| {
+            let percent = whole(node, cx)?;
+            cx.check(node, check::percent(percent))
+        }),
     };
     object.finish(cx);
     Some(balancing)
@@ -34,6 +48,14 @@ fn policy<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<SelectionPolicy> {
         &SelectionPolicy::NAMES,
         cx,
         |name, object, cx| match name {
+            "consistent_hash" => SelectionPolicy::ConsistentHash(KeyPolicy {
+                key: object.require("key", cx, template).unwrap_or_default(),
+                bound: object.get("bound", cx, |node, cx| {
+                    let bound = count(node, cx)?;
+                    cx.check(node, check::bound(bound))
+                }),
+                fallback: object.get("fallback", cx, policy).map(Box::new),
+            }),
             "cookie" => SelectionPolicy::Cookie(cookie(object, cx)),
             "header" => SelectionPolicy::Header(FieldPolicy {
                 field: object.require("field", cx, field_name).unwrap_or_default(),
@@ -79,6 +101,11 @@ fn cookie<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) -> CookiePolicy {
         max_age: object.get("max_age", cx, duration),
         fallback: object.get("fallback", cx, policy).map(Box::new),
     }
+}
+
+/// A whole number, where 0 is a value like others.
+fn whole<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<u32> {
+    u32::try_from(cx.number(node, u64::from(u32::MAX))?).ok()
 }
 
 fn field_name<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<String> {

@@ -25,6 +25,29 @@ pub struct LoadBalancing {
     /// with the method GET.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub retry_match: Vec<MatcherSet>,
+    /// How many attempts may go to upstreams that are failing; `None` is the default of [`RetryBudget`]. Doorway's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_budget: Option<RetryBudget>,
+    /// How long an upstream that came, or came back, takes fewer requests than the others; `None` is no time. Doorway's
+    /// own.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
+    pub slow_start: Option<Duration>,
+    /// If fewer than this many percent of the upstreams are healthy, health is not looked at: all share the load. `None`
+    /// is never, as in Caddy: with none healthy the answer is 503. Doorway's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub panic_threshold: Option<u32>,
+}
+
+/// Limits of attempts beside the first that go to an upstream which is failing, or which may have worked on the request
+/// already. Both together are allowed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RetryBudget {
+    /// So many for a hundred requests; `None` is 20.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub percent: Option<u32>,
+    /// So many a second, however few requests there are; `None` is 10.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_per_second: Option<u32>,
 }
 
 /// The rule of choice; `policy` in JSON. Only available upstreams are looked at.
@@ -34,6 +57,8 @@ pub struct LoadBalancing {
 pub enum SelectionPolicy {
     /// By the hash of the client's address, found out through trusted proxies.
     ClientIpHash {},
+    /// By the hash of a text with placeholders. Doorway's own.
+    ConsistentHash(KeyPolicy),
     /// By a cookie, which is set where it is missing.
     Cookie(CookiePolicy),
     /// The first one.
@@ -44,6 +69,9 @@ pub enum SelectionPolicy {
     IpHash {},
     /// The one with the fewest requests in flight.
     LeastConn {},
+    /// Of two chosen at random, the one that is likely to answer sooner, by the latency of its answers and its requests
+    /// in flight. Doorway's own.
+    PeakEwma {},
     /// By the hash of a parameter of the query.
     Query(QueryPolicy),
     /// Any one, all equally likely.
@@ -83,6 +111,20 @@ pub struct CookiePolicy {
     pub fallback: Option<Box<SelectionPolicy>>,
 }
 
+/// Chooses by a text with placeholders.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct KeyPolicy {
+    /// The text. An empty one is a request without a key.
+    pub key: String,
+    /// The most requests in flight at one upstream, in percent of the average, before its keys go to others; `None` is no
+    /// limit. At least 100.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<u32>,
+    /// The rule for requests without a key; `None` is random.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<Box<SelectionPolicy>>,
+}
+
 /// Chooses by a request field.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FieldPolicy {
@@ -107,13 +149,15 @@ pub struct QueryPolicy {
 
 impl SelectionPolicy {
     /// The names of all policies, sorted.
-    pub(crate) const NAMES: [&'static str; 12] = [
+    pub(crate) const NAMES: [&'static str; 14] = [
         "client_ip_hash",
+        "consistent_hash",
         "cookie",
         "first",
         "header",
         "ip_hash",
         "least_conn",
+        "peak_ewma",
         "query",
         "random",
         "random_choose",
@@ -127,11 +171,13 @@ impl SelectionPolicy {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::ClientIpHash {} => "client_ip_hash",
+            Self::ConsistentHash(_) => "consistent_hash",
             Self::Cookie(_) => "cookie",
             Self::First {} => "first",
             Self::Header(_) => "header",
             Self::IpHash {} => "ip_hash",
             Self::LeastConn {} => "least_conn",
+            Self::PeakEwma {} => "peak_ewma",
             Self::Query(_) => "query",
             Self::Random {} => "random",
             Self::RandomChoose { .. } => "random_choose",
@@ -148,6 +194,7 @@ impl SelectionPolicy {
             "first" => Some(Self::First {}),
             "ip_hash" => Some(Self::IpHash {}),
             "least_conn" => Some(Self::LeastConn {}),
+            "peak_ewma" => Some(Self::PeakEwma {}),
             "random" => Some(Self::Random {}),
             "round_robin" => Some(Self::RoundRobin {}),
             "uri_hash" => Some(Self::UriHash {}),

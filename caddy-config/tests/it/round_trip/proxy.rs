@@ -4,9 +4,10 @@ use std::{net::IpAddr, path::PathBuf, time::Duration};
 
 use caddy_config::{
     AUpstreams, ActiveChecks, BufferSize, CaPool, CookiePolicy, DynamicUpstreams, FallbackDelay, FieldPolicy,
-    FlushInterval, Handler, HealthChecks, HttpTransport, HttpVersion, IpVersions, KeepAlive, LoadBalancing,
-    NetworkProxy, PassiveChecks, ProxyProtocolVersion, QueryPolicy, Renegotiation, Resolver, ResponseHandler,
-    ReverseProxy, SelectionPolicy, SrvUpstreams, Transport, Upstream, UpstreamAddress, UpstreamTls,
+    FlushInterval, Handler, HealthChecks, HttpTransport, HttpVersion, IpVersions, KeepAlive, KeyPolicy,
+    LoadBalancing, NetworkProxy, PassiveChecks, ProxyProtocolVersion, QueryPolicy, Renegotiation, Resolver,
+    ResponseHandler, RetryBudget, ReverseProxy, SelectionPolicy, SrvUpstreams, Transport, Upstream,
+    UpstreamAddress, UpstreamTls,
 };
 use proptest::{collection::vec, option, prelude::*};
 
@@ -87,14 +88,34 @@ fn balancing() -> impl Strategy<Value = LoadBalancing> {
         duration(),
         duration(),
         vec(matcher_set(), 0..2),
+        option::of((option::of(0_u32..), option::of(0_u32..))),
+        duration(),
+        option::of(0_u32..=100),
     )
         .prop_map(
-            |(selection_policy, retries, try_duration, try_interval, retry_match)| LoadBalancing {
+            |(
                 selection_policy,
                 retries,
                 try_duration,
                 try_interval,
                 retry_match,
+                budget,
+                slow_start,
+                panic,
+            )| {
+                LoadBalancing {
+                    selection_policy,
+                    retries,
+                    try_duration,
+                    try_interval,
+                    retry_match,
+                    retry_budget: budget.map(|(percent, min_per_second)| RetryBudget {
+                        percent,
+                        min_per_second,
+                    }),
+                    slow_start,
+                    panic_threshold: panic,
+                }
             },
         )
 }
@@ -105,6 +126,7 @@ fn policy() -> impl Strategy<Value = SelectionPolicy> {
         Just(SelectionPolicy::First {}),
         Just(SelectionPolicy::IpHash {}),
         Just(SelectionPolicy::LeastConn {}),
+        Just(SelectionPolicy::PeakEwma {}),
         Just(SelectionPolicy::Random {}),
         Just(SelectionPolicy::RoundRobin {}),
         Just(SelectionPolicy::UriHash {}),
@@ -122,6 +144,9 @@ fn policy() -> impl Strategy<Value = SelectionPolicy> {
                     fallback,
                 })
             ),
+            (name(), option::of(100_u32..), fallback()).prop_map(|(key, bound, fallback)| {
+                SelectionPolicy::ConsistentHash(KeyPolicy { key, bound, fallback })
+            }),
             (name(), fallback())
                 .prop_map(|(field, fallback)| SelectionPolicy::Header(FieldPolicy { field, fallback })),
             (name(), fallback())

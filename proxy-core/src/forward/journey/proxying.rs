@@ -1,5 +1,6 @@
 //! A request at an upstream, and its answer.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use doors_routing::Decision;
@@ -11,14 +12,16 @@ use http_body_util::BodyExt as _;
 use super::{Journey, Next};
 use crate::body::Body;
 use crate::error::Reason;
+use crate::forward::attempts::{Choice, StickyCookie};
 use crate::forward::exchange::{self, Answered, Before, Beside, Failed, Target};
 use crate::forward::interim;
 use crate::forward::outgoing;
 use crate::forward::proxy::{Answers, Proxy, Then};
 use crate::forward::rehearsal::{Destination, Why};
+use crate::forward::selection::Selection;
 use crate::forward::upload::{self, Upload};
 use crate::forward::worker::Worker;
-use crate::http::forwarded::{self, Client};
+use crate::http::forwarded::{self, Client, X_FORWARDED_PROTO};
 use crate::http::limit;
 use crate::http::marks::Marks;
 use crate::http::upgrade::{self, Wanted};
@@ -65,28 +68,28 @@ impl<'a> Sent<'a> {
     ) -> impl Future<Output = Result<Answered, Failed>> + use<'s, 'a, T> {
         let before = &mut self.before;
         let before = before.is_any().then_some((before, &mut journey.cx));
-        exchange::exchange(worker, self.cluster, self.target, request, &self.beside, before)
+        exchange::exchange(worker, self.cluster, &self.target, request, &self.beside, before)
     }
 
     /// Where `request` is to go, for those who only want to know.
     pub(in crate::forward) fn destination(
         &self,
+        worker: &Worker,
         request: &Request<Body>,
         decision: Option<Decision>,
     ) -> Destination {
-        let why = match (self.target, &self.cluster.source, decision) {
+        let why = match (&self.target, &self.cluster.source, decision) {
             (Target::Pod { .. }, ..) => Why::Token,
             (_, Source::Fixed(_), _) => Why::Configured,
             (_, Source::Doors(_), Some(Decision::Server(_))) => Why::Pinned,
             (_, Source::Doors(_), _) => Why::Any,
         };
-        let upstreams = match self.target {
+        let upstreams = match &self.target {
             Target::Pod { address, .. } => vec![address.to_string()],
-            Target::Upstreams { list, first, others } => {
-                let turns = list.iter().cycle().skip(first);
-                // The first one and those that are left when it refuses.
-                let turns = turns.take(others.saturating_add(1).min(list.len()));
-                turns.map(ToString::to_string).collect()
+            Target::Any(choice) => {
+                let order = choice.order(worker, self.cluster);
+                let order = order.iter().filter_map(|index| choice.list.get(*index));
+                order.map(ToString::to_string).collect()
             }
         };
         let plain = Response::new(());
@@ -118,7 +121,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         if marks.any(Marks::VIA) && forwarded::is_looping(&self.cx.parts.headers) {
             return self.fail(Reason::Loop.into());
         }
-        let Some(target) = self.target(cluster) else {
+        let Some(target) = self.target(cluster, proxy) else {
             return self.fail(Reason::NoUpstream.into());
         };
         let mut parts = self.head_for(proxy);
@@ -216,11 +219,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
     ) -> (Beside<'a>, Before<'a>) {
         let client = Client {
             ip: self.cx.client_ip,
-            via_trusted_proxy: self.via_trusted_proxy
-                || self
-                    .cx
-                    .peer
-                    .is_some_and(|peer| proxy.trusted.as_ref().is_some_and(|set| set.contains(peer.ip()))),
+            via_trusted_proxy: self.is_via_trusted(proxy),
         };
         let mut added = outgoing::prepare(
             parts,
@@ -232,6 +231,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         );
         let mut before = Before {
             notes: self.server.asked.upstream,
+            resend: proxy.resend.as_ref(),
             ..Before::default()
         };
         if let Some(up) = &proxy.up {
@@ -270,6 +270,9 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         let (mut response, upstream) = answered;
         if let Some((_, seen)) = self.log.as_deref_mut() {
             seen.upstream = Some(upstream);
+        }
+        if let Some(StickyCookie(cookie)) = response.extensions_mut().remove() {
+            self.cx.answer.append(header::SET_COOKIE, cookie);
         }
         outgoing::check_response(&mut response, sent.wanted.as_ref())?;
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
@@ -373,18 +376,18 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
     }
 
     /// Where a request to `cluster` may go.
-    fn target(&self, cluster: &'a Cluster) -> Option<Target<'a>> {
+    fn target(&self, cluster: &'a Cluster, proxy: &'a Proxy) -> Option<Target<'a>> {
         if let Source::Fixed(list) = &cluster.source {
-            let first = self.worker.choose(list.len());
-            return Some(Target::Upstreams {
+            return Some(Target::Any(Choice {
                 list,
-                first,
-                others: list.len(),
-            });
+                ask: proxy.selection.ask(&self.cx, list, self.is_behind_tls(proxy)),
+                pinned: None,
+                others: true,
+            }));
         }
         let (doors, decision) = self.walk.doors()?;
         let list = cluster.source.doors(doors.id)?;
-        let first = match decision {
+        let pinned = match decision {
             Decision::Pod { addr, server } => {
                 return Some(Target::Pod {
                     address: addr,
@@ -392,12 +395,37 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
                     dead_status: doors.dead_pod_status,
                 });
             }
-            Decision::Server(pinned) => pinned,
-            Decision::Any => self.worker.choose(list.len()),
+            Decision::Server(pinned) => Some(pinned),
+            Decision::Any => None,
             Decision::Gone(_) => return None,
         };
         let method = self.cx.parts.method.as_str();
-        let others = doors.router.alternatives(decision, method).count();
-        Some(Target::Upstreams { list, first, others })
+        Some(Target::Any(Choice {
+            list,
+            ask: proxy.selection.ask(&self.cx, list, self.is_behind_tls(proxy)),
+            pinned,
+            others: pinned.is_none() || doors.router.alternatives(decision, method).next().is_some(),
+        }))
+    }
+
+    /// Whether a proxy before this one, which is trusted, says that the client spoke TLS to it.
+    fn is_behind_tls(&self, proxy: &Proxy) -> bool {
+        if !matches!(proxy.selection, Selection::Sticky(_)) || !self.is_via_trusted(proxy) {
+            return false;
+        }
+        let said = self
+            .cx
+            .parts
+            .headers
+            .get_all(X_FORWARDED_PROTO)
+            .iter()
+            .next_back();
+        said.is_some_and(|proto| proto.as_bytes().eq_ignore_ascii_case(b"https"))
+    }
+
+    /// Whether the peer is a proxy whose forwarding headers are believed.
+    fn is_via_trusted(&self, proxy: &Proxy) -> bool {
+        let is_listed = |peer: SocketAddr| proxy.trusted.as_ref().is_some_and(|set| set.contains(peer.ip()));
+        self.via_trusted_proxy || self.cx.peer.is_some_and(is_listed)
     }
 }

@@ -357,7 +357,7 @@ fn proxy(part: &ProxyPart, cx: &Context, out: &mut String) -> bool {
         ),
         ProxyPart::Duration => some(out, took().map(GoDuration)),
         ProxyPart::DurationMs => some(out, took().map(milliseconds)),
-        ProxyPart::IsTransportError => false,
+        ProxyPart::IsTransportError => some(out, facts.map(|facts| facts.transport_error)),
     }
 }
 

@@ -8,14 +8,24 @@ use super::super::super::{
 use crate::{
     caddyfile::{parser::Line, token::Token},
     check,
-    model::{CookiePolicy, FieldPolicy, LoadBalancing, QueryPolicy, SelectionPolicy},
+    model::{CookiePolicy, FieldPolicy, KeyPolicy, LoadBalancing, QueryPolicy, RetryBudget, SelectionPolicy},
 };
 
 pub(super) fn read(line: &Line, balancing: &mut LoadBalancing, cx: &mut Cx<'_>) {
     match line.name.text.as_str() {
+        "lb_panic_threshold" => {
+            let percent = cx.one(line, "a percentage, such as 50");
+            balancing.panic_threshold = percent.and_then(|arg| {
+                let percent = arg.text.trim_end_matches('%').parse();
+                let percent = percent.map_err(|_| "expected a percentage from 0 to 100");
+                cx.check(arg, percent.and_then(check::percent))
+            });
+        }
         "lb_policy" => balancing.selection_policy = policy(line, cx),
         "lb_retries" => balancing.retries = count(line, cx),
+        "lb_retry_budget" => balancing.retry_budget = budget(line, cx),
         "lb_retry_match" => balancing.retry_match.push(matcher::conditions(line, cx)),
+        "lb_slow_start" => balancing.slow_start = duration(line, cx),
         "lb_try_duration" => balancing.try_duration = duration(line, cx),
         "lb_try_interval" => balancing.try_interval = duration(line, cx),
         _ => {}
@@ -29,7 +39,11 @@ fn policy(line: &Line, cx: &mut Cx<'_>) -> Option<SelectionPolicy> {
         cx.error(line.name.span, format!("`{text}` needs a policy"), None);
         return None;
     };
-    if !matches!(name.text.as_str(), "cookie" | "header" | "query") && !block(line).is_empty() {
+    let has_block = matches!(
+        name.text.as_str(),
+        "consistent_hash" | "cookie" | "header" | "query"
+    );
+    if !has_block && !block(line).is_empty() {
         cx.no_block(line);
     }
     if let Some(plain) = SelectionPolicy::plain(&name.text) {
@@ -37,6 +51,11 @@ fn policy(line: &Line, cx: &mut Cx<'_>) -> Option<SelectionPolicy> {
         return Some(plain);
     }
     match name.text.as_str() {
+        "consistent_hash" => {
+            let key = needed(name, args, "a key, such as {client_ip}", cx)?;
+            cx.check_value(key, check::template(&key.text));
+            Some(SelectionPolicy::ConsistentHash(by_key(line, key, cx)))
+        }
         "cookie" => Some(SelectionPolicy::Cookie(cookie(line, args, cx))),
         "header" => {
             let field = needed(name, args, "a field", cx)?;
@@ -128,6 +147,46 @@ fn cookie(line: &Line, args: &[Token], cx: &mut Cx<'_>) -> CookiePolicy {
         once.note(&inner.name, cx);
     }
     cookie
+}
+
+/// `lb_retry_budget PERCENT [PER_SECOND]`.
+fn budget(line: &Line, cx: &mut Cx<'_>) -> Option<RetryBudget> {
+    let args = cx.some(line, "a percentage, and how many a second there may be anyway")?;
+    cx.surplus(args.get(2..).unwrap_or_default());
+    let number = |arg: Option<&Token>, cx: &mut Cx<'_>| {
+        let arg = arg?;
+        let number = arg.text.trim_end_matches('%').parse();
+        cx.check(arg, number.map_err(|_| "expected a whole number"))
+    };
+    Some(RetryBudget {
+        percent: number(args.first(), cx),
+        min_per_second: number(args.get(1), cx),
+    })
+}
+
+/// `consistent_hash KEY { bound ...; fallback ... }`.
+fn by_key(line: &Line, key: &Token, cx: &mut Cx<'_>) -> KeyPolicy {
+    let mut by_key = KeyPolicy {
+        key: key.text.clone(),
+        ..KeyPolicy::default()
+    };
+    let mut once = Once::default();
+    for inner in block(line) {
+        match inner.name.text.as_str() {
+            "bound" => {
+                let bound = cx.one(inner, "a percentage of the average, such as 125");
+                by_key.bound = bound.and_then(|arg| {
+                    let bound = arg.text.trim_end_matches('%').parse();
+                    let bound = bound.map_err(|_| "expected a percentage of at least 100");
+                    cx.check(arg, bound.and_then(check::bound))
+                });
+            }
+            "fallback" => by_key.fallback = policy(inner, cx).map(Box::new),
+            _ => cx.unknown(&inner.name, "option", &["bound", "fallback"]),
+        }
+        once.note(&inner.name, cx);
+    }
+    by_key
 }
 
 fn fallback(line: &Line, cx: &mut Cx<'_>) -> Option<Box<SelectionPolicy>> {

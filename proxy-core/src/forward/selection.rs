@@ -1,0 +1,250 @@
+//! Which upstream a request asks for: the rule of its proxy, and what the rule goes by.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hmac::digest::CtOutput;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use http::header::{self, HeaderName, HeaderValue};
+use sha2::Sha256;
+
+use crate::percent;
+use crate::request::Context;
+use crate::routing::template::Template;
+use crate::upstream::balance::Rule;
+use crate::upstream::cluster::Upstream;
+
+/// How one of several upstreams is selected.
+#[derive(Debug)]
+pub(crate) enum Selection {
+    Rule(Rule),
+    /// By the hash of a key; without one, by the fallback.
+    Keyed {
+        key: Key,
+        rule: Rule,
+        fallback: Box<Selection>,
+    },
+    /// By a cookie; without one, by the fallback, and the answer sets it.
+    Sticky(Box<Sticky>),
+}
+
+/// What a request is hashed by.
+#[derive(Debug)]
+pub(crate) enum Key {
+    PeerIp,
+    ClientIp,
+    /// Path and query.
+    Target,
+    /// The values of a field, joined with commas.
+    Field(HeaderName),
+    Host,
+    /// The values of a parameter of the query, joined with commas.
+    Query(String),
+    Text(Template),
+}
+
+/// A cookie that names an upstream.
+#[derive(Debug)]
+pub(crate) struct Sticky {
+    pub(crate) name: String,
+    pub(crate) seal: Seal,
+    /// The names of the upstreams that the configuration lists, in their order.
+    pub(crate) known: Vec<(Arc<str>, Tag)>,
+    /// How long browsers keep it; `None` is until they are closed.
+    pub(crate) max_age: Option<Duration>,
+    pub(crate) fallback: Selection,
+}
+
+/// Makes names of upstreams that tell nobody their addresses: the HMAC-SHA256 of an address, in hex, as Caddy.
+#[derive(Clone)]
+pub(crate) struct Seal(Hmac<Sha256>);
+
+/// Such a name. Comparing two takes a time that does not tell how much of them is equal.
+pub(crate) type Tag = CtOutput<Hmac<Sha256>>;
+
+/// What one request asks for.
+#[derive(Debug)]
+pub(crate) struct Ask<'v> {
+    pub(crate) rule: &'v Rule,
+    pub(crate) key: String,
+    pub(crate) sticky: Option<Stuck<'v>>,
+}
+
+/// What the cookie of one request says.
+#[derive(Debug)]
+pub(crate) struct Stuck<'v> {
+    sticky: &'v Sticky,
+    /// The place of the upstream that it names.
+    pub(crate) named: Option<usize>,
+    /// The client speaks TLS, to the proxy or to a trusted one before it.
+    secure: bool,
+}
+
+// === impl Selection ===
+
+impl Selection {
+    /// Any upstream, all equally likely: what is done where nothing is said.
+    pub(crate) const RANDOM: Self = Self::Rule(Rule::Random);
+
+    /// What the request of `cx` asks for among `list`. `behind_tls` says whether a trusted proxy took it over TLS.
+    pub(crate) fn ask<'v>(&'v self, cx: &Context, list: &[Upstream], behind_tls: bool) -> Ask<'v> {
+        match self {
+            Self::Rule(rule) => Ask {
+                rule,
+                key: String::new(),
+                sticky: None,
+            },
+            Self::Keyed { key, rule, fallback } => match key.of(cx) {
+                key if key.is_empty() => fallback.ask(cx, list, behind_tls),
+                key => Ask {
+                    rule,
+                    key,
+                    sticky: None,
+                },
+            },
+            Self::Sticky(sticky) => Ask {
+                sticky: Some(Stuck {
+                    named: sticky.named(cx, list),
+                    secure: cx.tls || behind_tls,
+                    sticky,
+                }),
+                ..sticky.fallback.ask(cx, list, behind_tls)
+            },
+        }
+    }
+}
+
+impl Default for Selection {
+    fn default() -> Self {
+        Self::RANDOM
+    }
+}
+
+// === impl Key ===
+
+impl Key {
+    fn of(&self, cx: &Context) -> String {
+        let address = |ip: Option<std::net::IpAddr>| ip.map(|ip| ip.to_string()).unwrap_or_default();
+        match self {
+            Self::PeerIp => address(cx.peer.as_ref().map(SocketAddr::ip)),
+            Self::ClientIp => address(cx.client_ip),
+            Self::Target => cx.target().to_owned(),
+            Self::Field(name) => {
+                let values = cx.parts.headers.get_all(name).iter();
+                joined(values.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()))
+            }
+            Self::Host => cx.host_port().to_owned(),
+            Self::Query(name) => {
+                let pairs = cx.query().unwrap_or_default().split('&');
+                let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+                let values =
+                    pairs.filter(|(key, _)| percent::decode_query(key).is_some_and(|key| key == *name));
+                joined(values.filter_map(|(_, value)| percent::decode_query(value).map(Cow::into_owned)))
+            }
+            Self::Text(text) => text.render(cx),
+        }
+    }
+}
+
+fn joined(values: impl Iterator<Item = String>) -> String {
+    values.collect::<Vec<_>>().join(",")
+}
+
+// === impl Sticky ===
+
+impl Sticky {
+    /// The place of the upstream that the first cookie of the name names, if it is there.
+    fn named(&self, cx: &Context, list: &[Upstream]) -> Option<usize> {
+        let fields = cx.parts.headers.get_all(header::COOKIE).iter();
+        let pairs = fields
+            .filter_map(|field| field.to_str().ok())
+            .flat_map(|field| field.split(';'));
+        let mut pairs = pairs.filter_map(|pair| pair.trim().split_once('='));
+        let (_, value) = pairs.find(|(name, _)| *name == self.name)?;
+        let value = value
+            .strip_prefix('"')
+            .and_then(|value| value.strip_suffix('"'))
+            .unwrap_or(value);
+        let tag = tag_of(value)?;
+        let is_meant = |(index, upstream): (usize, &Upstream)| {
+            let label = upstream.slot().label();
+            match self.known.get(index) {
+                Some((known, theirs)) if known == label => *theirs == tag,
+                _ => self.seal.tag(label) == tag,
+            }
+        };
+        list.iter().enumerate().position(is_meant)
+    }
+}
+
+/// The tag that hexadecimal digits stand for.
+fn tag_of(hex: &str) -> Option<Tag> {
+    let digits = hex.as_bytes().chunks(2);
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    let bytes: Vec<u8> = digits.map(byte).take(33).collect::<Option<_>>()?;
+    <[u8; 32]>::try_from(bytes)
+        .ok()
+        .map(|bytes| CtOutput::new(bytes.into()))
+}
+
+// === impl Seal ===
+
+impl Seal {
+    /// `secret` is the key. Without one the names are no secret, as in Caddy.
+    pub(crate) fn new(secret: &str) -> Self {
+        // A key of any length is one: longer ones are hashed first (RFC 2104).
+        let mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes());
+        Self(mac.unwrap_or_else(|_| Hmac::new(&hmac::digest::Key::<Hmac<Sha256>>::default())))
+    }
+
+    /// The name of the upstream with `label`.
+    pub(crate) fn tag(&self, label: &str) -> Tag {
+        let mut mac = self.0.clone();
+        mac.update(label.as_bytes());
+        mac.finalize()
+    }
+
+    fn name(&self, label: &str) -> String {
+        let tag = self.tag(label).into_bytes();
+        tag.iter().fold(String::with_capacity(64), |mut hex, byte| {
+            // Writing to a string does not fail.
+            let _infallible = write!(hex, "{byte:02x}");
+            hex
+        })
+    }
+}
+
+impl std::fmt::Debug for Seal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Seal")
+    }
+}
+
+// === impl Stuck ===
+
+impl Stuck<'_> {
+    /// The field that makes the client come back to the upstream at `index`; `None` if it does already.
+    pub(crate) fn cookie(&self, index: usize, upstream: &Upstream) -> Option<HeaderValue> {
+        if self.named == Some(index) {
+            return None;
+        }
+        let Sticky {
+            name, seal, max_age, ..
+        } = self.sticky;
+        let mut cookie = format!("{name}={}; Path=/", seal.name(upstream.slot().label()));
+        if let Some(age) = max_age {
+            // Writing to a string does not fail.
+            let _infallible = write!(cookie, "; Max-Age={}", age.as_secs());
+        }
+        cookie.push_str("; HttpOnly");
+        cookie.push_str(if self.secure {
+            "; Secure; SameSite=None"
+        } else {
+            "; SameSite=Lax"
+        });
+        HeaderValue::try_from(cookie).ok()
+    }
+}
