@@ -109,15 +109,16 @@ pub(super) fn measures(policy: Option<&Policy>) -> bool {
 /// How often and how long further attempts are made.
 pub(super) fn retry(balancing: &model::LoadBalancing) -> Retry {
     let duration = balancing.try_duration.filter(|duration| !duration.is_zero());
+    let default = if duration.is_some() {
+        Retry::INTERVAL
+    } else {
+        Duration::ZERO
+    };
     let interval = balancing.try_interval.filter(|interval| !interval.is_zero());
     Retry {
         retries: balancing.retries,
         duration,
-        interval: interval.unwrap_or(if duration.is_some() {
-            Retry::INTERVAL
-        } else {
-            Duration::ZERO
-        }),
+        interval: interval.unwrap_or(default),
     }
 }
 

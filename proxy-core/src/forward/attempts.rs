@@ -84,7 +84,8 @@ impl<'v> Choice<'v> {
             now: Instant::now(),
             threshold: cluster.slow_start.map_or(0.0, |_| worker.chance()),
         };
-        let first = self.pinned.filter(|_| attempts.made() == 0);
+        let pinned = || self.pinned.or_else(|| self.ask.sticky.as_ref()?.named);
+        let first = (attempts.made() == 0).then(pinned).flatten();
         if let Some(pinned) = first.filter(|pinned| seen.is_free(*pinned)) {
             return Some(pinned);
         }

@@ -25,7 +25,7 @@ pub(crate) enum Selection {
     Keyed {
         key: Key,
         rule: Rule,
-        fallback: Box<Selection>,
+        fallback: Box<Self>,
     },
     /// By a cookie; without one, by the fallback, and the answer sets it.
     Sticky(Box<Sticky>),
@@ -246,5 +246,48 @@ impl Stuck<'_> {
             "; SameSite=Lax"
         });
         HeaderValue::try_from(cookie).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn upstreams_are_named_as_caddy_names_them() {
+        for (secret, name) in [
+            (
+                "hush",
+                "1924940d7c6c3339c502f7b5c57dc60aed7dec52657c6e421b2d8d002e1f7dd3",
+            ),
+            (
+                "",
+                "8f739746d46f6017b4bde24ace4c68cb3c3e881ad280882383b5332dcfbcd789",
+            ),
+        ] {
+            let seal = Seal::new(secret);
+            assert_eq!(seal.name("10.0.0.1:80"), name);
+            assert!(tag_of(name).is_some_and(|tag| tag == seal.tag("10.0.0.1:80")));
+            assert!(tag_of(name).is_some_and(|tag| tag != seal.tag("10.0.0.2:80")));
+        }
+        assert_eq!(format!("{:?}", Seal::new("hush")), "Seal");
+    }
+
+    #[test]
+    fn what_is_no_name_of_an_upstream_is_refused() {
+        let long = "0".repeat(66);
+        for wrong in [
+            "",
+            "0",
+            "12",
+            "zz",
+            &"0".repeat(62),
+            &"0".repeat(63),
+            &long,
+            &"g".repeat(64),
+            "é",
+        ] {
+            assert!(tag_of(wrong).is_none(), "{wrong}");
+        }
     }
 }

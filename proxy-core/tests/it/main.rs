@@ -12,6 +12,7 @@
 mod support;
 
 mod admin;
+mod balancing;
 mod cases;
 mod chain;
 mod differential;

@@ -179,7 +179,8 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             || !proxy.answers.is_empty()
             || proxy.rewrite.is_some()
             || proxy.up.as_ref().is_some_and(|up| up.needs_request)
-            || proxy.down.is_some();
+            || proxy.down.is_some()
+            || proxy.resend.is_some();
         let mut parts = if needs_request {
             self.cx.parts.clone()
         } else {
