@@ -1,7 +1,7 @@
 //! The project's own tasks, run as `cargo xtask <task>`.
 //!
-//! `ci` is everything a change must pass; `tidy`, `codegen`, `test`, `fuzz`, `bench` and `reload` are its parts and its
-//! relatives.
+//! `ci` is everything a change must pass; `tidy`, `codegen`, `test`, `fuzz`, `bench`, `chaos` and `reload` are its parts
+//! and its relatives.
 
 #![allow(
     clippy::print_stdout,
@@ -14,6 +14,7 @@
 )]
 
 mod bench;
+mod chaos;
 mod ci;
 mod codegen;
 mod fuzz;
@@ -49,6 +50,8 @@ enum Task {
     Fuzz(fuzz::Options),
     /// Doorway beside nginx, HAProxy and Caddy: CPU per request, latency, memory.
     Bench(bench::Options),
+    /// What clients notice while upstreams misbehave, with Doorway and with Caddy.
+    Chaos(chaos::Options),
     /// What clients notice of 500 reloads, with Doorway and with Caddy.
     Reload(reload::Options),
     /// The server that the bench puts behind the proxies.
@@ -77,6 +80,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Test => test::run(),
         Task::Fuzz(options) => fuzz::run(&options),
         Task::Bench(options) => bench::run(&options),
+        Task::Chaos(options) => chaos::run(&options),
         Task::Reload(options) => reload::run(&options),
         Task::Origin => bench::origin::serve(),
         Task::Idle(options) => bench::idle::client(&options),

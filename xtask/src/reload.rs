@@ -7,7 +7,7 @@
 
 mod clients;
 mod origin;
-mod proxy;
+pub(crate) mod proxy;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

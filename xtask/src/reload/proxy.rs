@@ -43,7 +43,7 @@ pub(super) struct Proxy {
 // === impl Kind ===
 
 impl Kind {
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Doorway => "doorway",
             Self::Caddy => "caddy",
