@@ -2,6 +2,7 @@
 
 mod auth;
 pub(crate) mod compile;
+mod connection_policies;
 mod encode;
 mod error;
 mod handlers;

@@ -47,6 +47,8 @@ pub(crate) enum Reason {
     Loop,
     /// No route answers, and that is an error (strict).
     NoRoute,
+    /// The host is not the name that the connection was opened for, and that is an error (`strict_sni_host`).
+    Misdirected,
     /// The configuration says so (`error`).
     Raised,
     /// `basic_auth` does not know the user, or the password is wrong.
@@ -93,6 +95,7 @@ impl Reason {
             | Self::ClientGone
             | Self::BadToken
             | Self::NoRoute
+            | Self::Misdirected
             | Self::Unauthenticated
             | Self::BodyTooLong => Side::Client,
             Self::DeadPod
@@ -129,6 +132,7 @@ impl Reason {
             Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
             Self::NoUpstream | Self::AuthenticationBusy => StatusCode::SERVICE_UNAVAILABLE,
             Self::NoRoute => StatusCode::NOT_FOUND,
+            Self::Misdirected => StatusCode::MISDIRECTED_REQUEST,
             Self::Unauthenticated => StatusCode::UNAUTHORIZED,
             Self::BodyTooLong => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Raised | Self::BadStatus | Self::BadExpression | Self::NothingCaught | Self::TooDeep => {
@@ -154,6 +158,7 @@ impl Reason {
             Self::Loop => "the request goes round in circles",
             Self::NoUpstream => "no upstream is configured for this request",
             Self::NoRoute => "no route answers this request",
+            Self::Misdirected => "the host is not the server name of the TLS connection",
             Self::Raised => "the configuration answers with an error",
             Self::Unauthenticated => "not authenticated",
             Self::AuthenticationBusy => "too many passwords are being compared",

@@ -178,6 +178,18 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         Ok(journey)
     }
 
+    /// Comes to the routes; a request that its connection is not for comes to those for errors.
+    pub(super) fn enter(&mut self) -> Next<'a> {
+        if self.server.strict_sni_host
+            && let Some(tls) = self.connection.secured()
+            && !tls.is_for(&self.cx.host_name())
+            && let Some(next) = self.fail(Reason::Misdirected.into())
+        {
+            return next;
+        }
+        self.walk()
+    }
+
     /// Goes through the routes until something answers or must be waited for.
     pub(super) fn walk(&mut self) -> Next<'a> {
         loop {

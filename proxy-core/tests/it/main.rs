@@ -28,4 +28,5 @@ mod retries;
 mod rollout;
 mod sites;
 mod streaming;
+mod tls;
 mod wire;

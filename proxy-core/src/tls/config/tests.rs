@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustls::client::Resumption;
+use rustls::version::{TLS12, TLS13};
 use rustls::{
     ClientConfig, ClientConnection, HandshakeKind, ProtocolVersion, RootCertStore, ServerConnection,
 };
@@ -62,7 +63,8 @@ impl Fixture {
     }
 
     fn server(&self, sites: &[TlsSite]) -> Arc<ServerConfig> {
-        self.certificates.server_config(sites, &ALPN).unwrap()
+        let plan = self.certificates.plan(sites, &[policy()]).unwrap();
+        Arc::clone(plan.always().unwrap())
     }
 
     fn client(&self) -> ClientConfig {
@@ -85,6 +87,15 @@ impl Fixture {
     fn advance(&self, seconds: u64) {
         self.clock.0.fetch_add(seconds, Ordering::Relaxed);
     }
+}
+
+/// For all connections.
+fn policy() -> TlsPolicy {
+    let terms = Terms {
+        alpn: ALPN.map(<[u8]>::to_vec).into(),
+        ..Terms::default()
+    };
+    TlsPolicy { names: None, terms }
 }
 
 fn site(names: &[&str], source: CertSource) -> TlsSite {
@@ -450,7 +461,7 @@ fn all_errors_are_reported_at_once() {
         internal(&["good.example.com"]),
     ];
 
-    let errors = f.certificates.server_config(&sites, &ALPN).unwrap_err();
+    let errors = f.certificates.plan(&sites, &[policy()]).unwrap_err();
 
     let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
     assert_eq!(errors.len(), 4, "{errors:?}");
