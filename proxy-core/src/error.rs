@@ -61,6 +61,8 @@ pub(crate) enum Reason {
     BodySpent,
     /// A status with placeholders is no number for this request.
     BadStatus,
+    /// A method with placeholders is none for this request.
+    BadMethod,
     /// An expression has no value for this request.
     BadExpression,
     /// `copy_response` without an answer to copy.
@@ -110,6 +112,7 @@ impl Reason {
             | Self::Raised
             | Self::AuthenticationBusy
             | Self::BodySpent
+            | Self::BadMethod
             | Self::BadStatus
             | Self::BadExpression
             | Self::NothingCaught
@@ -128,6 +131,8 @@ impl Reason {
             | Self::Unreachable
             | Self::Closed
             | Self::BadResponse
+            // As Caddy, which finds it out when it sends the request.
+            | Self::BadMethod
             | Self::BodySpent => StatusCode::BAD_GATEWAY,
             Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
             Self::NoUpstream | Self::AuthenticationBusy => StatusCode::SERVICE_UNAVAILABLE,
@@ -165,6 +170,7 @@ impl Reason {
             Self::BodyTooLong => "the request body is longer than configured",
             Self::BodySpent => "the request body has gone to another upstream",
             Self::BadStatus => "the status with placeholders is not a number from 200 to 999",
+            Self::BadMethod => "the method with placeholders is none for this request",
             Self::BadExpression => "an expression has no value for this request",
             Self::NothingCaught => "copy_response stands outside of handle_response",
             Self::TooDeep => "the routes lead too deep into each other",

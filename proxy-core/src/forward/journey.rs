@@ -349,7 +349,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         let Some(basic) = &users.basic else {
             return self.fail(Reason::Unauthenticated.into());
         };
-        match basic.check(&self.cx.parts.headers) {
+        match basic.check(&self.cx.parts.headers, self.cx.client_ip) {
             Check::Known(verdict) => self.judge(users, verdict),
             Check::Comparing(comparison) => Some(Next::Wait(Box::pin(async move {
                 Waited::Verdict(users, comparison.verdict().await)
