@@ -25,6 +25,9 @@ const RECORD_HEAD: usize = 5;
 /// More than a usual first message of a client has.
 const FIRST_MESSAGE: usize = 2048;
 
+/// How much of a request in plain HTTP is read.
+const REST: u64 = 64 * 1024;
+
 /// What Caddy says to a client that speaks plain HTTP.
 const PLAIN: &[u8] = b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
 
@@ -43,8 +46,7 @@ pub(super) enum Opened {
 pub(super) async fn shake_hands(plan: &TlsPlan, mut stream: Socket) -> io::Result<Opened> {
     let first = first_message(&mut stream).await?;
     if METHODS.iter().any(|method| first.starts_with(method)) {
-        stream.write_all(PLAIN).await?;
-        stream.shutdown().await?;
+        tell(stream).await?;
         return Ok(Opened::Told);
     }
     stream.give_back(first);
@@ -57,6 +59,15 @@ pub(super) async fn shake_hands(plan: &TlsPlan, mut stream: Socket) -> io::Resul
         }
     };
     Ok(Opened::Secured(Box::new(stream)))
+}
+
+/// Answers plain HTTP. What the client still sends is read, since the system resets a connection that is closed before
+/// that, and takes the answer with it.
+async fn tell(mut stream: Socket) -> io::Result<()> {
+    stream.write_all(PLAIN).await?;
+    stream.shutdown().await?;
+    tokio::io::copy(&mut stream.take(REST), &mut tokio::io::sink()).await?;
+    Ok(())
 }
 
 /// Reads the head of the first record, and what comes with it.

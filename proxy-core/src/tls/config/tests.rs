@@ -13,6 +13,7 @@ use rustls_pki_types::ServerName;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
+use super::super::Versions;
 use super::super::files::Facts;
 use super::*;
 
@@ -445,6 +446,29 @@ fn a_stranger_makes_no_certificates() {
     }
 
     assert_eq!(f.certificates.internal().leaves.len(), 1);
+}
+
+#[test]
+fn policies_on_equal_terms_share_one_configuration() {
+    let f = Fixture::new();
+    let named = |name: String, versions| TlsPolicy {
+        names: Some(vec![name]),
+        terms: Terms {
+            versions,
+            ..policy().terms
+        },
+    };
+    let mut policies: Vec<_> = (0..1000)
+        .map(|number| named(format!("{number}.test"), Versions::Both))
+        .collect();
+    policies.push(named("old.test".to_owned(), Versions::Only12));
+
+    let plan = f.certificates.plan(&[internal(&["0.test"])], &policies).unwrap();
+
+    let of = |name| plan.choose(Some(name));
+    assert!(Arc::ptr_eq(of("0.test"), of("999.test")));
+    assert!(!Arc::ptr_eq(of("0.test"), of("old.test")));
+    assert!(!Arc::ptr_eq(of("0.test"), of("1000.test")), "nobody is for it");
 }
 
 #[test]

@@ -162,6 +162,12 @@ async fn plain_http_on_a_tls_port_is_told_so_in_caddys_words() {
         let (bytes, end) = wire.rest().await;
         assert_eq!((String::from_utf8_lossy(&bytes).as_ref(), end), (told, End::Fin));
     }
+    // A client that is still sending is told, too.
+    let mut wire = rig.wire().await;
+    wire.send(get("/").replace("Host", &format!("A: {}\r\nHost", "a".repeat(10_000))))
+        .await;
+    let (bytes, end) = wire.rest().await;
+    assert_eq!((String::from_utf8_lossy(&bytes).as_ref(), end), (told, End::Fin));
     let mut h2 = H2::tls(rig.addr(), HOST).await;
     assert_eq!(h2.get("/").await.body, b"hi");
 }
