@@ -183,16 +183,19 @@ fn groups(compiler: &mut Compiler<'_>, names: &[String]) -> Vec<u16> {
 }
 
 fn alpn(compiler: &mut Compiler<'_>, names: &[String]) -> Vec<Vec<u8>> {
+    let mut protocols = Vec::new();
     for name in names {
-        let is_spoken = matches!(name.as_str(), "h2" | "http/1.1");
-        if !is_spoken && !ELSEWHERE.contains(&name.as_str()) {
+        let is_known = matches!(name.as_str(), "h2" | "http/1.1") || ELSEWHERE.contains(&name.as_str());
+        if is_known {
+            protocols.push(name.clone().into_bytes());
+        } else {
             compiler.unsupported::<()>(
                 &format!("the protocol {name} of `alpn`"),
                 "write h2 and http/1.1, or one of them",
             );
         }
     }
-    names.iter().map(|name| name.clone().into_bytes()).collect()
+    protocols
 }
 
 // === clients ===
