@@ -60,6 +60,9 @@ pub enum SupportState {
     Refused,
 }
 
+/// Directives of Caddy that Doorway may come to support.
+pub(crate) const LATER: [&str; 5] = ["fs", "intercept", "log_append", "timeouts", "tracing"];
+
 /// The table, sorted by area; names in the order of the manual.
 pub fn support() -> impl Iterator<Item = &'static Support> {
     areas().into_iter().flatten()
@@ -69,6 +72,13 @@ pub fn support() -> impl Iterator<Item = &'static Support> {
 #[must_use]
 pub fn support_of(area: Area, name: &str) -> Option<&'static Support> {
     support().find(|row| row.area == area && row.name == name)
+}
+
+/// Why a name is an error and what to do instead, if it is one of Caddy's that Doorway will not have.
+pub(crate) fn refused(area: Area, name: &str) -> Option<&'static str> {
+    support_of(area, name)
+        .filter(|row| row.state == SupportState::Refused)
+        .map(|row| row.note)
 }
 
 fn areas() -> [&'static [Support]; 8] {

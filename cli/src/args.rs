@@ -1,6 +1,7 @@
 //! The command line as the user types it: commands, options, help with examples.
 
 mod explain;
+pub(crate) mod of_caddy;
 
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
@@ -67,6 +68,16 @@ pub(crate) struct ConfigArgs {
     pub(crate) adapter: Option<Adapter>,
 }
 
+/// Which configuration to read, where nothing else could stand in its place.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct FileArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// The same as --config
+    #[arg(value_name = "FILE", conflicts_with = "config")]
+    file: Option<PathBuf>,
+}
+
 /// The two ways to write a configuration.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum Adapter {
@@ -81,7 +92,7 @@ pub(crate) enum Adapter {
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct RunArgs {
     #[command(flatten)]
-    pub(crate) config: ConfigArgs,
+    pub(crate) config: FileArgs,
     /// Run the configuration that was loaded last, if there is one, instead of the file
     #[arg(short, long)]
     pub(crate) resume: bool,
@@ -121,7 +132,7 @@ pub(crate) struct WorkersArg {
 #[command(after_help = RELOAD_EXAMPLES)]
 pub(crate) struct ReloadArgs {
     #[command(flatten)]
-    pub(crate) config: ConfigArgs,
+    pub(crate) config: FileArgs,
     /// Where its admin API is: host:port or unix//path [default: as the configuration says, then as the one that was
     /// loaded last did]
     #[arg(long, value_name = "ADDRESS")]
@@ -159,7 +170,7 @@ pub(crate) struct ShowConfigArgs {
 #[command(after_help = VALIDATE_EXAMPLES)]
 pub(crate) struct ValidateArgs {
     #[command(flatten)]
-    pub(crate) config: ConfigArgs,
+    pub(crate) config: FileArgs,
 }
 
 /// `doorway adapt`.
@@ -167,7 +178,7 @@ pub(crate) struct ValidateArgs {
 #[command(after_help = ADAPT_EXAMPLES)]
 pub(crate) struct AdaptArgs {
     #[command(flatten)]
-    pub(crate) config: ConfigArgs,
+    pub(crate) config: FileArgs,
     /// Indent the JSON
     #[arg(short, long)]
     pub(crate) pretty: bool,
@@ -273,6 +284,18 @@ pub(crate) struct DemoArgs {
     pub(crate) workers: WorkersArg,
 }
 
+// === impl FileArgs ===
+
+impl FileArgs {
+    /// Both ways to name the file as one.
+    pub(crate) fn get(&self) -> ConfigArgs {
+        ConfigArgs {
+            config: self.file.clone().or_else(|| self.config.config.clone()),
+            adapter: self.config.adapter,
+        }
+    }
+}
+
 /// The number of workers out of its text: 1 to 1024.
 pub(crate) fn parse_workers(text: &str) -> Result<NonZeroUsize, String> {
     text.parse::<NonZeroUsize>()
@@ -327,13 +350,13 @@ It prints secrets, too.";
 const VALIDATE_EXAMPLES: &str = "\
 Examples:
   doorway validate
-  doorway validate --config examples/doors.Caddyfile
+  doorway validate examples/doors.Caddyfile
   doorway validate --config - < Caddyfile";
 
 const ADAPT_EXAMPLES: &str = "\
 Examples:
   doorway adapt --pretty
-  doorway adapt --config my.Caddyfile > config.json
+  doorway adapt my.Caddyfile > config.json
   doorway adapt --config - --pretty < Caddyfile";
 
 const FMT_EXAMPLES: &str = "\

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use caddy_config::Diagnostics;
 use proxy_core::{AdminError, BuildErrors};
 
-use crate::output;
+use crate::{args, output};
 
 /// What every command returns.
 pub(crate) type Outcome = Result<(), Failure>;
@@ -42,7 +42,8 @@ pub(crate) fn finish(outcome: Outcome) -> ExitCode {
 /// complaints to standard error with exit code 2.
 pub(crate) fn finish_usage(message: &clap::Error) -> ExitCode {
     if message.use_stderr() {
-        say(&message.render().to_string());
+        let hint = args::of_caddy::hint(message);
+        say(&hint.unwrap_or_else(|| message.render().to_string()));
         return ExitCode::from(2);
     }
     finish(output::print(&message.render().to_string()))

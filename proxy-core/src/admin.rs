@@ -169,6 +169,10 @@ impl Engine for Control {
         Self::load(self, config).boxed()
     }
 
+    fn refused(&self) {
+        Self::refused(self);
+    }
+
     fn upstreams(&self) -> Vec<UpstreamState> {
         Self::upstreams(self)
     }

@@ -1,10 +1,12 @@
 //! HTTP Basic authentication: who a request says it is, and whether the password is right.
 
 mod hash;
+mod queue;
 mod results;
 mod verifier;
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -101,8 +103,9 @@ impl BasicAuth {
         })
     }
 
-    /// Looks at `Authorization`, and begins to compare if that has to be.
-    pub(crate) fn check(&self, headers: &HeaderMap) -> Check {
+    /// Looks at `Authorization`, and begins to compare if that has to be. Of many comparisons those of one `client` wait
+    /// for each other.
+    pub(crate) fn check(&self, headers: &HeaderMap, client: Option<IpAddr>) -> Check {
         let Some(Credentials { user, password }) = credentials(headers) else {
             return Check::Known(Verdict::Refused);
         };
@@ -110,7 +113,10 @@ impl BasicAuth {
             Some((user, hash)) => (Some(Arc::clone(user)), hash),
             None => (None, &self.fake),
         };
-        match self.verifier.begin(hash, password, self.keeps_results) {
+        match self
+            .verifier
+            .begin(hash, password, self.keeps_results, client.into())
+        {
             verifier::Begun::Known(is_right) => Check::Known(verdict(user, is_right)),
             verifier::Begun::Comparing(waiting) => Check::Comparing(Comparison { user, waiting }),
             verifier::Begun::Busy => Check::Known(Verdict::Busy),

@@ -3,6 +3,7 @@
 mod auth;
 mod balancing;
 pub(crate) mod compile;
+mod connection_policies;
 mod encode;
 mod error;
 mod handlers;

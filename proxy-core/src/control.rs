@@ -104,6 +104,11 @@ impl Control {
         (page.content_type, page.text)
     }
 
+    /// Counts a configuration that was refused before it could be loaded.
+    pub(crate) fn refused(&self) {
+        self.0.refused();
+    }
+
     /// The internal certificate authority. It is looked for, never made.
     pub fn authority(&self) -> Option<Authority> {
         self.0.authority()

@@ -47,6 +47,8 @@ pub(crate) enum Reason {
     Loop,
     /// No route answers, and that is an error (strict).
     NoRoute,
+    /// The host is not the name that the connection was opened for, and that is an error (`strict_sni_host`).
+    Misdirected,
     /// The configuration says so (`error`).
     Raised,
     /// `basic_auth` does not know the user, or the password is wrong.
@@ -59,6 +61,8 @@ pub(crate) enum Reason {
     BodySpent,
     /// A status with placeholders is no number for this request.
     BadStatus,
+    /// A method with placeholders is none for this request.
+    BadMethod,
     /// An expression has no value for this request.
     BadExpression,
     /// `copy_response` without an answer to copy.
@@ -93,6 +97,7 @@ impl Reason {
             | Self::ClientGone
             | Self::BadToken
             | Self::NoRoute
+            | Self::Misdirected
             | Self::Unauthenticated
             | Self::BodyTooLong => Side::Client,
             Self::DeadPod
@@ -107,6 +112,7 @@ impl Reason {
             | Self::Raised
             | Self::AuthenticationBusy
             | Self::BodySpent
+            | Self::BadMethod
             | Self::BadStatus
             | Self::BadExpression
             | Self::NothingCaught
@@ -125,10 +131,13 @@ impl Reason {
             | Self::Unreachable
             | Self::Closed
             | Self::BadResponse
+            // As Caddy, which finds it out when it sends the request.
+            | Self::BadMethod
             | Self::BodySpent => StatusCode::BAD_GATEWAY,
             Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
             Self::NoUpstream | Self::AuthenticationBusy => StatusCode::SERVICE_UNAVAILABLE,
             Self::NoRoute => StatusCode::NOT_FOUND,
+            Self::Misdirected => StatusCode::MISDIRECTED_REQUEST,
             Self::Unauthenticated => StatusCode::UNAUTHORIZED,
             Self::BodyTooLong => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Raised | Self::BadStatus | Self::BadExpression | Self::NothingCaught | Self::TooDeep => {
@@ -154,12 +163,14 @@ impl Reason {
             Self::Loop => "the request goes round in circles",
             Self::NoUpstream => "no upstream is configured for this request",
             Self::NoRoute => "no route answers this request",
+            Self::Misdirected => "the host is not the server name of the TLS connection",
             Self::Raised => "the configuration answers with an error",
             Self::Unauthenticated => "not authenticated",
             Self::AuthenticationBusy => "too many passwords are being compared",
             Self::BodyTooLong => "the request body is longer than configured",
             Self::BodySpent => "the request body has gone to another upstream",
             Self::BadStatus => "the status with placeholders is not a number from 200 to 999",
+            Self::BadMethod => "the method with placeholders is none for this request",
             Self::BadExpression => "an expression has no value for this request",
             Self::NothingCaught => "copy_response stands outside of handle_response",
             Self::TooDeep => "the routes lead too deep into each other",

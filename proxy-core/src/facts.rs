@@ -44,15 +44,29 @@ pub(crate) struct Chosen {
 pub(crate) struct TlsFacts {
     /// As Caddy names it, such as `tls1.3`.
     pub(crate) version: &'static str,
+    /// As the standards number it.
+    pub(crate) version_number: u16,
     /// As the standards name it.
     pub(crate) cipher_suite: &'static str,
+    /// As the standards number it.
+    pub(crate) cipher_suite_number: u16,
     pub(crate) resumed: bool,
     /// What was agreed on by ALPN.
     pub(crate) proto: String,
     /// What the client asked for.
     pub(crate) server_name: String,
-    /// The client's own certificate, in DER.
-    pub(crate) certificate: Option<Vec<u8>>,
+    /// The client's own certificate.
+    pub(crate) client: Option<ClientCertificate>,
+}
+
+/// The certificate that a client has shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ClientCertificate {
+    pub(crate) der: Vec<u8>,
+    /// Of its subject; empty if it has none.
+    pub(crate) common_name: String,
+    /// Its number, in decimal digits.
+    pub(crate) serial: String,
 }
 
 /// The name of the machine, as far as it can be known.
@@ -89,6 +103,15 @@ impl Facts {
         if let Some(upstream) = &mut self.upstream {
             upstream.latency = Some(took);
         }
+    }
+}
+
+// === impl TlsFacts ===
+
+impl TlsFacts {
+    /// Whether the connection was opened for `host`, a name without its port.
+    pub(crate) fn is_for(&self, host: &str) -> bool {
+        self.server_name.eq_ignore_ascii_case(host)
     }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod accept;
 pub(crate) mod acceptor;
 pub(crate) mod bind;
+mod handshake;
 mod socket;
 
 use std::fmt;

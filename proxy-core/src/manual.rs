@@ -1,6 +1,11 @@
-//! The manual: what Doorway reads. Text only.
+//! The manual: what Doorway reads, and what users of Caddy find otherwise. Text only.
 //!
 //! The table of [`configuration`] is written by `cargo xtask codegen`, from the code that it speaks of.
+
+/// What is otherwise than with Caddy, and why.
+pub mod caddy {
+    #![doc = include_str!("manual/caddy.md")]
+}
 
 /// What of Caddy's configuration Doorway has.
 pub mod configuration {

@@ -2,22 +2,28 @@
 //!
 //! [`Certificates`] lives as long as the process: it holds the internal authority, the leaves that it made and the keys
 //! of session tickets, so that a reload neither makes new certificates nor ends resumption. For each listener,
-//! [`Certificates::server_config`] turns the sites into one rustls configuration.
+//! [`Certificates::plan`] turns the sites and the policies into rustls configurations.
 
+mod client_auth;
 mod config;
 mod files;
 mod internal_ca;
 mod name;
+mod plan;
 mod resolver;
+mod terms;
 
 use std::path::PathBuf;
 
 use thiserror::Error;
 
+pub(crate) use client_auth::{ClientAuth, decode};
 pub(crate) use config::Certificates;
-pub(crate) use files::FileError;
+pub(crate) use files::{FileError, authorities, certificates};
 pub(crate) use internal_ca::CaError;
 pub(crate) use name::NameError;
+pub(crate) use plan::TlsPlan;
+pub(crate) use terms::{Terms, TlsPolicy, Versions, cipher_suite, group};
 
 /// One site of a listener, as far as TLS is concerned.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -59,6 +65,9 @@ pub(crate) enum TlsError {
     /// A site without names that should get an internal certificate.
     #[error("an internal certificate needs a name: give the site a host name or an address")]
     NoName,
+    /// A certificate that is written in the configuration itself.
+    #[error("a certificate of client_auth is not one in DER form, in base64; it may have been cut off")]
+    BadInline,
     /// The cryptographic library refused.
     #[error("the TLS library refused: {0}")]
     Library(#[from] rustls::Error),

@@ -35,6 +35,7 @@ use crate::{
     caddyfile::parser::Line,
     model::{Handler, MatcherSet, Route},
     suggest::did_you_mean,
+    support::{Area, LATER, refused},
 };
 
 /// What a directive gives.
@@ -89,9 +90,6 @@ pub(super) const DIRECTIVES: [&str; 33] = [
     "vars",
 ];
 
-/// Directives of Caddy that Doorway may come to support.
-const LATER: [&str; 5] = ["fs", "intercept", "log_append", "timeouts", "tracing"];
-
 /// A directive whose arguments, behind those of its matcher, say all about one handler.
 type Reader = fn(Args<'_>, &mut Cx<'_>) -> Option<Handler>;
 
@@ -117,35 +115,6 @@ const READERS: [(&str, Reader); 21] = [
     ("skip_log", vars::log_skip),
     ("uri", uri::read),
     ("vars", vars::read),
-];
-
-/// Directives of Caddy for what Doorway does not do, and what does it.
-const NEVER: [(&str, &str); 7] = [
-    (
-        "acme_server",
-        "Doorway issues no certificates to others; run an ACME server and `reverse_proxy` to it",
-    ),
-    (
-        "file_server",
-        "Doorway serves no files; run a file server and `reverse_proxy` to it",
-    ),
-    (
-        "php_fastcgi",
-        "Doorway does not speak FastCGI; run a web server beside PHP and `reverse_proxy` to it",
-    ),
-    ("push", "browsers no longer take pushed responses; remove it"),
-    (
-        "root",
-        "Doorway serves no files; run a file server and `reverse_proxy` to it",
-    ),
-    (
-        "templates",
-        "Doorway renders no templates; let the upstream do it",
-    ),
-    (
-        "try_files",
-        "Doorway serves no files; run a file server and `reverse_proxy` to it",
-    ),
 ];
 
 /// Reads one directive.
@@ -204,7 +173,7 @@ pub(super) fn read(line: &Line, scope: &Scope<'_>, cx: &mut Cx<'_>) -> Vec<Item>
 
 /// Whether a word is the name of a directive.
 pub(super) fn is_directive(name: &str) -> bool {
-    DIRECTIVES.contains(&name) || LATER.contains(&name) || NEVER.iter().any(|(never, _)| *never == name)
+    DIRECTIVES.contains(&name) || LATER.contains(&name) || refused(Area::Directive, name).is_some()
 }
 
 /// One route for each handler of a directive.
@@ -234,11 +203,11 @@ fn unknown(line: &Line, cx: &mut Cx<'_>) {
         return;
     }
     let (name, text) = (line.name.text.as_str(), cx.quote(&line.name));
-    if let Some((_, help)) = NEVER.iter().find(|(never, _)| *never == name) {
+    if let Some(help) = refused(Area::Directive, name) {
         cx.error(
             line.name.span,
             format!("`{text}` is not supported"),
-            (*help).to_owned(),
+            help.to_owned(),
         );
     } else if LATER.contains(&name) {
         let help = format!("supported so far: {}", supported());

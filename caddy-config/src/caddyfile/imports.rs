@@ -24,8 +24,11 @@ use crate::{
 /// Imports deeper within imports are refused.
 const MAX_DEPTH: usize = 100;
 
-/// All imports together bring no more tokens than this.
-const MAX_TOKENS: usize = 1_000_000;
+/// All imports together bring no more tokens than this: ten for each of twenty thousand sites.
+const MAX_TOKENS: usize = 200_000;
+
+/// Nor more bytes.
+const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// Carries out imports.
 pub(super) struct Imports<'p, 't> {
@@ -95,7 +98,7 @@ impl<'p, 't> Imports<'p, 't> {
             origins,
             words_left: lexer::MAX_TOKENS,
             tokens_left: MAX_TOKENS,
-            bytes_left: MAX_TEXT,
+            bytes_left: MAX_BYTES,
         }
     }
 
@@ -358,7 +361,7 @@ impl<'p, 't> Imports<'p, 't> {
             .checked_sub(1)
             .zip(self.bytes_left.checked_sub(text.len()));
         let Some((tokens, bytes)) = left else {
-            let message = format!("imports bring more than {MAX_TOKENS} words or {MAX_TEXT} bytes");
+            let message = format!("imports bring more than {MAX_TOKENS} words or {MAX_BYTES} bytes");
             let help = "do snippets import others twice, again and again?".to_owned();
             let target = line.target.as_ref().unwrap_or(&line.word);
             self.report.error(target.span, message, help);

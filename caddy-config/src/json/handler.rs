@@ -21,6 +21,7 @@ use super::{
 use crate::{
     model::{Handler, Invoke, Subroute},
     suggest::did_you_mean,
+    support::{Area, LATER, refused},
 };
 
 const HANDLERS: [&str; 17] = [
@@ -72,11 +73,10 @@ pub(super) fn handler<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Handler
         // Its fields have names of the user's own.
         "vars" => return Some(Handler::Vars(vars::vars(object, cx))),
         _ => {
-            let help = did_you_mean(&name, HANDLERS)
-                .unwrap_or_else(|| format!("supported here: {}", HANDLERS.join(", ")));
+            let (message, help) = unknown(&name);
             cx.error(
                 kind.map_or_else(|| object.span(), |node| node.span),
-                "unknown or unsupported handler",
+                message,
                 help,
             );
             return None;
@@ -84,6 +84,19 @@ pub(super) fn handler<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Handler
     };
     object.finish(cx);
     Some(handler)
+}
+
+/// What to say of a handler that there is none of. Those of Caddy have the names of their directives.
+fn unknown(name: &str) -> (&'static str, String) {
+    if let Some(way_out) = refused(Area::Directive, name) {
+        return ("this handler is not supported", way_out.to_owned());
+    }
+    let supported = || format!("supported here: {}", HANDLERS.join(", "));
+    if LATER.contains(&name) {
+        return ("this handler is not supported yet", supported());
+    }
+    let help = did_you_mean(name, HANDLERS).unwrap_or_else(supported);
+    ("unknown or unsupported handler", help)
 }
 
 fn invoke<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) -> Invoke {

@@ -12,6 +12,7 @@ use crate::{
     check,
     expression::Program,
     model::{Expression, IpMatcher, MatcherSet, RegexpMatcher},
+    support::{Area, SupportState, support},
 };
 
 pub(super) fn matcher_set<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<MatcherSet> {
@@ -32,6 +33,9 @@ pub(super) fn matcher_set<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Mat
         vars: object.get("vars", cx, keyed_templates).unwrap_or_default(),
         vars_regexp: object.get("vars_regexp", cx, keyed_regexps).unwrap_or_default(),
     };
+    for row in support().filter(|row| row.area == Area::Matcher && row.state == SupportState::Refused) {
+        object.refuse(row.name, row.note, cx);
+    }
     object.finish(cx);
     Some(set)
 }

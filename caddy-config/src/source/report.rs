@@ -91,6 +91,7 @@ impl Report {
 
     fn into_diagnostics(mut self, sources: &Sources<'_>) -> Vec<Diagnostic> {
         self.findings.sort_by_key(|finding| finding.span);
+        self.shorten();
         let secrets = with_arguments(self.secrets, sources);
         let placed = self.findings.into_iter().map(|finding| Diagnostic {
             severity: finding.severity,
@@ -101,6 +102,20 @@ impl Report {
             help: finding.help,
         });
         placed.collect()
+    }
+
+    /// What is supported is said once, at the first place that needs it.
+    fn shorten(&mut self) {
+        let mut said = BTreeSet::new();
+        for finding in &mut self.findings {
+            let list = finding
+                .help
+                .as_ref()
+                .and_then(|help| help.strip_prefix("supported")?.split_once(": "));
+            if list.is_some_and(|(_, names)| !said.insert(names.to_owned())) {
+                finding.help = None;
+            }
+        }
     }
 
     fn push(

@@ -121,7 +121,12 @@ pub(super) const ROWS: &[Support] = &[
         "certificates are not obtained in the handshake yet; sites that ask for it are refused",
     ),
     row(GlobalOption, "tls_automate_names", Accepted, NO_ACME),
-    row(GlobalOption, "default_sni", Active, ""),
+    row(
+        GlobalOption,
+        "default_sni",
+        Active,
+        "it comes before certificates for addresses",
+    ),
     row(GlobalOption, "fallback_sni", Active, ""),
     row(
         GlobalOption,

@@ -26,13 +26,18 @@ pub(super) const ROWS: &[Support] = &[
         Matcher,
         "file",
         Refused,
-        "Doorway serves no files; choose by path or header",
+        "Doorway serves no files and looks for none; choose by path or header",
     ),
     row(
         Matcher,
         "tls",
         Refused,
-        "early data is not taken, so every handshake is complete; remove it",
+        "early data is not taken, so every handshake is complete; to ask for TLS, write `protocol https`",
     ),
-    row(Matcher, "url_pattern", Refused, "write `path` or `path_regexp`"),
+    row(
+        Matcher,
+        "url_pattern",
+        Refused,
+        "write `path`, `path_regexp`, `host` or `query`",
+    ),
 ];

@@ -37,8 +37,8 @@ pub(super) const ROWS: &[Support] = &[
         ServerOption,
         "listener_wrappers",
         Active,
-        "proxy_protocol and tls; http_redirect is refused, since a listener that speaks TLS closes what is no \
-         handshake",
+        "proxy_protocol and tls; http_redirect is refused, since a listener that speaks TLS answers plain \
+         HTTP with 400",
     ),
     row(ServerOption, "keepalive_interval", Active, ""),
     row(ServerOption, "keepalive_idle", Active, ""),
@@ -57,7 +57,7 @@ pub(super) const ROWS: &[Support] = &[
         ServerOption,
         "strict_sni_host",
         Active,
-        "on by itself once clients need certificates",
+        "on by itself where `client_auth` asks clients for certificates; other hosts get 421",
     ),
     row(
         ServerOption,
@@ -91,7 +91,7 @@ pub(super) const ROWS: &[Support] = &[
         ServerOption,
         "listener_wrappers http_redirect",
         Refused,
-        "a listener that speaks TLS closes what is no handshake; let clients come to the HTTP port, which is \
+        "a listener that speaks TLS answers plain HTTP with 400; let clients come to the HTTP port, which is \
          redirected by itself",
     ),
 ];

@@ -38,13 +38,15 @@ pub(super) const ROWS: &[Support] = &[
         Tls,
         "client_auth",
         Active,
-        "all modes; trust_pool file and inline, trusted_leaf_cert and trusted_leaf_cert_file",
+        "all modes; trust_pool file and inline, verifier leaf file, trusted_leaf_cert and trusted_leaf_cert_file. \
+         Listed certificates without a trust_pool need no authority; sessions are not resumed, so each connection \
+         shows its certificate",
     ),
     row(
         Tls,
         "load",
-        Active,
-        "every .pem file of the directories, each with a certificate and its key",
+        Pending,
+        "directories of certificates are not read yet; write `tls CERTIFICATE KEY` for each site",
     ),
     row(Tls, "ca", Accepted, NO_ACME),
     row(Tls, "ca_root", Accepted, NO_ACME),

@@ -228,6 +228,14 @@ fn handlers_that_are_not_supported_are_errors() {
         (handler(""), "the field `handler` is missing"),
         (
             handler(r#""handler":"file_server""#),
+            "this handler is not supported",
+        ),
+        (
+            handler(r#""handler":"intercept""#),
+            "this handler is not supported yet",
+        ),
+        (
+            handler(r#""handler":"static_respond""#),
             "unknown or unsupported handler",
         ),
         (
@@ -313,7 +321,7 @@ fn settings_of_the_proxy_that_are_not_supported_are_errors() {
         ),
         (
             server(r#""routes":[{"match":[{"file":{}}]}]"#),
-            "unknown or unsupported field",
+            "this field is not supported",
         ),
         (
             r#"{"apps":{"tls":{"automation":{"policies":[{"issuers":[{"module":"zerossl"}]}]}}}}"#.to_owned(),
@@ -471,4 +479,22 @@ fn what_is_invoked_must_be_there_and_lead_somewhere() {
         .map(|finding| (finding.path().unwrap().to_owned(), finding.message()))
         .collect();
     assert_eq!(found, expected);
+}
+
+#[test]
+fn what_caddy_has_and_doorway_has_not_says_what_to_do_and_the_list_is_said_once() {
+    let routes = r#""routes":[{"match":[{"file":{}}],"handle":[{"handler":"file_server"},{"handler":"qqqqqqqqqq"},{"handler":"zzzzzzzzzz"}]}]"#;
+    let shown = from_json("c.json", &server(routes)).unwrap_err().to_string();
+    for sentence in [
+        "Doorway serves no files and looks for none; choose by path or header",
+        "Doorway serves no files; run a file server and `reverse_proxy` to it",
+        "supported here: authentication, ",
+    ] {
+        assert_eq!(shown.matches(sentence).count(), 1, "{sentence}: {shown}");
+    }
+    assert_eq!(
+        shown.matches("unknown or unsupported handler").count(),
+        2,
+        "{shown}"
+    );
 }

@@ -283,7 +283,7 @@ const MATCHERS: [(&str, &str); 24] = [
         r#""vars_regexp":{"a":"b"}"#,
         "vars_regexp.a: expected an object, found a string",
     ),
-    (r#""tls":{}"#, "tls: unknown or unsupported field"),
+    (r#""tls":{}"#, "tls: this field is not supported"),
 ];
 
 #[test]

@@ -10,7 +10,7 @@ use crate::{runtime, source};
 
 /// Reads the configuration here, where its mistakes have places, and sends it to the proxy.
 pub(crate) fn reload(args: &ReloadArgs, environment: &Environment) -> Outcome {
-    let loaded = source::load(&args.config, environment)?;
+    let loaded = source::load(&args.config.get(), environment)?;
     loaded.say_warnings();
     let places = Places::find(args.address.as_deref(), Some(&loaded.config), environment)?;
     // Only a file tells the proxy that it is for.

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Outcome {
         let mut running = pin!(proxy.run(stop.clone()));
         notify.ready();
         let mut reloader = Reloader {
-            args: args.config.clone(),
+            args: args.config.get(),
             files,
             admin: &admin,
             notify: &notify,
@@ -81,7 +81,7 @@ fn first(args: &RunArgs, files: &Files) -> Result<(Loaded, Seen), Failure> {
     {
         return Ok((resumed, Seen::default()));
     }
-    let (loaded, seen) = source::load_watched(&args.config, files);
+    let (loaded, seen) = source::load_watched(&args.config.get(), files);
     let loaded = loaded?;
     if args.watch && loaded.origin.is_none() {
         return Err(Failure::Usage(
@@ -99,15 +99,15 @@ fn resumed(args: &RunArgs, environment: &Environment) -> Result<Option<Loaded>, 
     })?;
     match source::saved(&path)? {
         Some(saved) => {
-            if args.config.config.is_some() {
+            if args.config.get().config.is_some() {
                 let file = path.display();
                 exit::say(&format!(
-                    "warning: --config is ignored, as --resume found the configuration that was loaded last: {file}"
+                    "warning: the file is ignored, as --resume found the configuration that was loaded last: {file}"
                 ));
             }
             Ok(Some(saved))
         }
-        None if args.config.config.is_some() || source::has_default() => Ok(None),
+        None if args.config.get().config.is_some() || source::has_default() => Ok(None),
         // Whoever resumes from nothing gives the first configuration over the admin API.
         None => Ok(Some(Loaded::nothing())),
     }

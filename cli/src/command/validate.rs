@@ -9,7 +9,7 @@ use crate::{output, source};
 
 /// Says whether the configuration would run; if not, all that is wrong with it.
 pub(crate) fn validate(args: &ValidateArgs, environment: &Environment) -> Outcome {
-    let loaded = source::load(&args.config, environment)?;
+    let loaded = source::load(&args.config.get(), environment)?;
     loaded.say_warnings();
     // Without a data directory, so that a check creates no certificate authority on disk.
     let options = Options {

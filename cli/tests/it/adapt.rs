@@ -167,3 +167,17 @@ fn a_server_that_listens_nowhere_is_warned_of() {
         valid.stderr
     );
 }
+
+#[test]
+fn the_file_may_be_named_without_an_option() {
+    let directory = Directory::with("my.caddyfile", ":8080 {\n\trespond hello\n}\n");
+    for command in ["adapt", "validate"] {
+        let bare = finish(&mut doorway(directory.path(), &[command, "my.caddyfile"]));
+        let named = finish(&mut doorway(
+            directory.path(),
+            &[command, "--config", "my.caddyfile"],
+        ));
+        assert_eq!(bare.code, Some(0), "{}", bare.stderr);
+        assert_eq!((bare.stdout, bare.stderr), (named.stdout, named.stderr));
+    }
+}

@@ -43,6 +43,11 @@ fn a_wrong_command_line_is_exit_code_2_and_says_what_would_be_right() {
     for (arguments, hint) in [
         (&["rum"][..], "run"),
         (&["run", "--confg", "x"], "--config"),
+        (&["run", "one", "two"], "two"),
+        (&["validate", "one", "--config", "two"], "cannot be used with"),
+        (&["start"], "keep `doorway run`"),
+        (&["file-server", "--listen", ":80"], "Doorway serves no files"),
+        (&["trust"], "/pki/ca/local/certificates"),
         (&["adapt", "--adapter", "yaml"], "caddyfile"),
         (&["run", "--workers", "0"], "from 1 to 1024"),
         (&["run", "--lax", "everything"], "bare-line-feeds"),

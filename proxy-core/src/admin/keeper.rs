@@ -28,6 +28,9 @@ pub(super) trait Engine: Send + Sync + std::fmt::Debug {
     /// Replaces the configuration, or changes nothing.
     fn load(&self, config: Config) -> BoxFuture<'_, Result<Applied, BuildErrors>>;
 
+    /// Counts a configuration that was refused before it came to be loaded.
+    fn refused(&self);
+
     /// What each upstream has to do.
     fn upstreams(&self) -> Vec<UpstreamState>;
 
@@ -190,7 +193,11 @@ impl Keeper {
         let (told, outcome) = oneshot::channel();
         let this = Arc::clone(self);
         self.tasks.spawn("change of the configuration", async move {
-            let _nobody_waits = told.send(this.make(change).await);
+            let made = Arc::clone(&this).make(change).await;
+            if let Err(Refused::Config(_) | Refused::Admin(_)) = &made {
+                this.engine.refused();
+            }
+            let _nobody_waits = told.send(made);
         });
         outcome.await.unwrap_or(Err(Refused::Fault))
     }

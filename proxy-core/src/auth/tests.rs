@@ -6,6 +6,9 @@ use base64::engine::general_purpose;
 
 use super::*;
 
+/// Where requests come from unless that matters.
+const CLIENT: Option<IpAddr> = Some(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
+
 /// Makes one comparison at a time, each as long as `held` is locked for writing.
 fn gate(held: &Arc<RwLock<()>>, keeps_results: bool) -> BasicAuth {
     let accounts = [("ann".to_owned(), PasswordHash::held(held))];
@@ -32,7 +35,7 @@ fn says(user: &str, password: &str) -> HeaderMap {
 }
 
 async fn verdict(auth: &BasicAuth, headers: &HeaderMap) -> Verdict {
-    match auth.check(headers) {
+    match auth.check(headers, CLIENT) {
         Check::Known(verdict) => verdict,
         Check::Comparing(comparison) => comparison.verdict().await,
     }
@@ -83,12 +86,12 @@ async fn what_is_no_basic_authorization_is_refused_without_comparing() {
         "BasicYW5uOmE=",
     ] {
         assert!(
-            matches!(auth.check(&fields(value)), Check::Known(Verdict::Refused)),
+            matches!(auth.check(&fields(value), CLIENT), Check::Known(Verdict::Refused)),
             "{value}"
         );
     }
     assert!(matches!(
-        auth.check(&HeaderMap::new()),
+        auth.check(&HeaderMap::new(), CLIENT),
         Check::Known(Verdict::Refused)
     ));
 }
@@ -121,13 +124,13 @@ async fn a_flood_of_passwords_stops_nobody_whose_password_is_known() {
     let compare = held.write().unwrap();
     let (mut waiting, mut busy) = (Vec::new(), 0);
     for number in 0..1000 {
-        match auth.check(&says("ann", &number.to_string())) {
+        match auth.check(&says("ann", &number.to_string()), CLIENT) {
             Check::Comparing(comparison) => waiting.push(comparison),
             Check::Known(Verdict::Busy) => busy += 1,
             Check::Known(other) => panic!("{other:?}"),
         }
         assert!(matches!(
-            auth.check(&says("ann", "right")),
+            auth.check(&says("ann", "right"), CLIENT),
             Check::Known(Verdict::Passed(_))
         ));
     }
@@ -147,7 +150,7 @@ async fn requests_that_ask_the_same_share_one_comparison() {
     let compare = held.write().unwrap();
     let headers = says("ann", "a");
     let waiting: Vec<_> = (0..1000)
-        .map(|_| match auth.check(&headers) {
+        .map(|_| match auth.check(&headers, CLIENT) {
             Check::Comparing(comparison) => comparison,
             Check::Known(other) => panic!("{other:?}"),
         })
@@ -157,7 +160,7 @@ async fn requests_that_ask_the_same_share_one_comparison() {
         assert_eq!(comparison.verdict().await, passed("ann"));
     }
     // Nothing was kept: it is compared again.
-    assert!(matches!(auth.check(&headers), Check::Comparing(_)));
+    assert!(matches!(auth.check(&headers, CLIENT), Check::Comparing(_)));
 }
 
 #[tokio::test]
@@ -166,16 +169,21 @@ async fn what_nobody_waits_for_is_not_compared() {
     let auth = gate(&held, true);
     let compare = held.write().unwrap();
     for number in 0..60 {
-        drop(auth.check(&says("ann", &number.to_string())));
+        drop(auth.check(&says("ann", &number.to_string()), CLIENT));
     }
-    let Check::Comparing(last) = auth.check(&says("ann", "last")) else {
+    let Check::Comparing(last) = auth.check(&says("ann", "last"), CLIENT) else {
         panic!("there is room");
     };
     drop(compare);
     assert_eq!(last.verdict().await, passed("ann"));
 
     // The thread had taken up one of them at most.
-    let known = |number: u32| matches!(auth.check(&says("ann", &number.to_string())), Check::Known(_));
+    let known = |number: u32| {
+        matches!(
+            auth.check(&says("ann", &number.to_string()), CLIENT),
+            Check::Known(_)
+        )
+    };
     let compare = held.write().unwrap();
     assert!((0..60).filter(|number| known(*number)).count() <= 1);
     drop(compare);
@@ -185,11 +193,14 @@ async fn what_nobody_waits_for_is_not_compared() {
 async fn an_unknown_user_is_compared_too_and_never_passes() {
     let auth = gate(&Arc::default(), true);
     let headers = says("eve", "a");
-    let Check::Comparing(comparison) = auth.check(&headers) else {
+    let Check::Comparing(comparison) = auth.check(&headers, CLIENT) else {
         panic!("it would tell that there is no such user");
     };
     assert_eq!(comparison.verdict().await, Verdict::Refused);
-    assert!(matches!(auth.check(&headers), Check::Known(Verdict::Refused)));
+    assert!(matches!(
+        auth.check(&headers, CLIENT),
+        Check::Known(Verdict::Refused)
+    ));
 }
 
 #[tokio::test]
@@ -198,7 +209,7 @@ async fn who_still_waits_when_the_verifier_ends_is_told_so() {
     let auth = gate(&held, true);
     let compare = held.write().unwrap();
     let waiting: Vec<_> = (0..3)
-        .map(|number| auth.check(&says("ann", &number.to_string())))
+        .map(|number| auth.check(&says("ann", &number.to_string()), CLIENT))
         .collect();
     drop(auth);
     drop(compare);
@@ -211,4 +222,40 @@ async fn who_still_waits_when_the_verifier_ends_is_told_so() {
             Verdict::Busy | Verdict::Passed(_)
         ));
     }
+}
+
+#[tokio::test]
+async fn a_flood_for_one_user_keeps_no_other_out_nor_another_client_of_the_same() {
+    let held = Arc::default();
+    let accounts = ["ann", "bob"].map(|user| (user.to_owned(), PasswordHash::held(&held)));
+    let verifier = Arc::new(Verifier::new(1));
+    let auth = BasicAuth::try_new(accounts, PasswordAlgorithm::Bcrypt, REALM, true, verifier).unwrap();
+    let compare = held.write().unwrap();
+    let mut flood = Vec::new();
+    for number in 0..200 {
+        if let Check::Comparing(comparison) = auth.check(&says("ann", &number.to_string()), CLIENT) {
+            flood.push(comparison);
+        }
+    }
+    let elsewhere = "192.0.2.7".parse().ok();
+    let honest = [("bob", CLIENT), ("ann", elsewhere), ("eve", elsewhere)]
+        .map(|(user, client)| (user, auth.check(&says(user, "mine"), client)));
+    drop(compare);
+    for (user, check) in honest {
+        let Check::Comparing(comparison) = check else {
+            panic!("{user} is kept out");
+        };
+        let expected = if user == "eve" {
+            Verdict::Refused
+        } else {
+            passed(user)
+        };
+        assert_eq!(comparison.verdict().await, expected);
+    }
+    let mut busy = 0;
+    for comparison in flood {
+        busy += usize::from(comparison.verdict().await == Verdict::Busy);
+    }
+    // The thread may have taken one up before the first of the others came, or after.
+    assert!((2..=3).contains(&busy), "{busy} of the flood have made room");
 }

@@ -1,7 +1,7 @@
 //! Compares passwords on threads of its own, few at a time: hashes are slow by design, and requests go on
 //! meanwhile.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::panic;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,9 +10,10 @@ use tokio::sync::watch;
 use zeroize::Zeroizing;
 
 use super::hash::PasswordHash;
+use super::queue::{Client, Owner, Queue};
 use super::results::{Key, Keys, Results};
 
-/// Comparisons that may wait for a thread; more are refused.
+/// Comparisons that may wait for a thread; with more, those give way of whom most wait.
 const QUEUE: usize = 64;
 
 /// How long a thread without work stays.
@@ -21,7 +22,7 @@ const IDLE: Duration = Duration::from_secs(10);
 /// Compares passwords with hashes.
 ///
 /// Requests that ask the same at the same time share one comparison, and one that nobody waits for any more is
-/// not made. Dropping it ends its threads, each after the comparison that it is at.
+/// not made. Users take turns, and among those who ask for one user so do clients. Dropping it ends its threads, each after the comparison that it is at.
 #[derive(Debug)]
 pub(crate) struct Verifier {
     /// `None` if the system has no randomness: then nothing is remembered or shared.
@@ -51,9 +52,9 @@ struct Shared {
     threads: usize,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
-    queue: VecDeque<Job>,
+    queue: Queue<Job>,
     under_way: HashMap<Key, Arc<watch::Sender<Option<bool>>>>,
     results: Results,
     threads: usize,
@@ -85,7 +86,7 @@ impl Verifier {
         Self {
             keys: Keys::random(),
             shared: Arc::new(Shared {
-                state: Mutex::default(),
+                state: Mutex::new(State::new()),
                 changed: Condvar::new(),
                 threads,
             }),
@@ -98,6 +99,7 @@ impl Verifier {
         hash: &Arc<PasswordHash>,
         password: Zeroizing<Vec<u8>>,
         keeps_result: bool,
+        client: Client,
     ) -> Begun {
         let key = self.keys.as_ref().map(|keys| keys.key(hash.as_str(), &password));
         let mut state = self.shared.state();
@@ -109,7 +111,10 @@ impl Verifier {
                 return Begun::Comparing(Waiting(result.subscribe()));
             }
         }
-        if state.queue.len() >= QUEUE || !self.shared.has_thread(&mut state) {
+        // Where a hash is, is what tells a user from others; all who do not exist are one.
+        let user = Arc::as_ptr(hash).addr();
+        let owner = Owner { user, client };
+        if !state.has_room(owner) || !self.shared.has_thread(&mut state) {
             return Begun::Busy;
         }
         let (result, waiting) = watch::channel(None);
@@ -117,13 +122,17 @@ impl Verifier {
         if let Some(key) = key {
             state.under_way.insert(key, Arc::clone(&result));
         }
-        state.queue.push_back(Job {
-            key,
-            hash: Arc::clone(hash),
-            password,
-            keeps_result,
-            result,
-        });
+        let hash = Arc::clone(hash);
+        state.queue.push(
+            owner,
+            Job {
+                key,
+                hash,
+                password,
+                keeps_result,
+                result,
+            },
+        );
         drop(state);
         self.shared.changed.notify_one();
         Begun::Comparing(Waiting(waiting))
@@ -135,7 +144,7 @@ impl Drop for Verifier {
         let mut state = self.shared.state();
         state.is_closed = true;
         // Whoever waits is told that nothing comes.
-        state.queue.clear();
+        state.queue.drain(|_| false);
         state.under_way.clear();
         drop(state);
         self.shared.changed.notify_all();
@@ -145,10 +154,51 @@ impl Drop for Verifier {
 // === impl Waiting ===
 
 impl Waiting {
-    /// `None` if it is not found out, as the process ends.
+    /// `None` if it is not found out, as others had to be first or the process ends.
     pub(super) async fn result(mut self) -> Option<bool> {
         let result = self.0.wait_for(Option::is_some).await.ok()?;
         *result
+    }
+}
+
+// === impl State ===
+
+impl State {
+    fn new() -> Self {
+        Self {
+            queue: Queue::new(QUEUE),
+            under_way: HashMap::new(),
+            results: Results::default(),
+            threads: 0,
+            idle: 0,
+            is_closed: false,
+        }
+    }
+
+    /// Whether there is room for a job of `owner`. Jobs that nobody waits for make some, and one of those who have
+    /// more: whoever waits for it is told that it is not made.
+    fn has_room(&mut self, owner: Owner) -> bool {
+        if !self.queue.is_full() {
+            return true;
+        }
+        let under_way = &mut self.under_way;
+        self.queue.drain(|job| {
+            let is_wanted = job.result.receiver_count() > 0;
+            if let Some(key) = job.key.filter(|_| !is_wanted) {
+                under_way.remove(&key);
+            }
+            is_wanted
+        });
+        if !self.queue.is_full() {
+            return true;
+        }
+        let Some(job) = self.queue.give_way(owner) else {
+            return false;
+        };
+        if let Some(key) = job.key {
+            self.under_way.remove(&key);
+        }
+        true
     }
 }
 
@@ -192,7 +242,7 @@ impl Shared {
             if state.is_closed {
                 break;
             }
-            if let Some(job) = state.queue.pop_front() {
+            if let Some(job) = state.queue.pop() {
                 if job.result.receiver_count() > 0 {
                     return Some(job);
                 }

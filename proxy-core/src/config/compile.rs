@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use caddy_config as model;
 use http::header::HeaderName;
 
+use super::connection_policies::{self, Plans};
 use super::error::{BuildError, BuildErrors};
 use super::https::{self, Https};
 use super::routes::{self, DoorsInScope};
@@ -24,7 +25,7 @@ use crate::log::{FileSettings, LogFiles, LogWriter};
 use crate::metrics::Metrics;
 use crate::routing::regexp::Groups;
 use crate::routing::slots::Slots;
-use crate::tls::{Certificates, TlsSite};
+use crate::tls::{Certificates, TlsPlan};
 use crate::upstream::cluster::Cluster;
 use crate::upstream::load;
 use crate::upstream::resolve::ResolverSet;
@@ -192,14 +193,12 @@ impl Compiler<'_> {
             }
             let https = Https::of(server, config.apps.tls.as_ref(), ports, self);
             redirects.collect(server, &https);
-            let mut tls = TlsConfigs::default();
+            let mut plans_of_tls = Plans::default();
             let view = self.server(name, server, &opened);
             for (index, address) in server.listen.iter().enumerate() {
                 let http = settings(server, protocols_at(server, index));
-                let tls = https
-                    .sites
-                    .as_deref()
-                    .and_then(|sites| tls.of(http, || self.tls(http, sites)));
+                let sites = https.sites.as_deref();
+                let tls = sites.and_then(|sites| plans_of_tls.of(self, http, sites, &https.policies));
                 let proxied = sockets::proxied(self, server, tls.is_some());
                 let entry = Entry {
                     proxied,
@@ -258,6 +257,9 @@ impl Compiler<'_> {
             errors: compiled.errors,
             named_routes: compiled.named,
             strict: self.surroundings.strict,
+            strict_sni_host: server
+                .strict_sni_host
+                .unwrap_or_else(|| connection_policies::ask_clients(server)),
             asked: compiled.asked,
             log_slots: compiled.log_slots,
             trusted_proxies: Trusted {
@@ -270,27 +272,6 @@ impl Compiler<'_> {
             logs: server.logs.as_ref().map(|logs| opened.for_server(logs)),
             metrics: counted,
             gates: FailureGates::default(),
-        }
-    }
-
-    fn tls(&mut self, http: HttpSettings, sites: &[TlsSite]) -> Option<Arc<rustls::ServerConfig>> {
-        let mut alpn: Vec<&[u8]> = Vec::new();
-        if http.http2 {
-            alpn.push(b"h2");
-        }
-        if http.http1 {
-            alpn.push(b"http/1.1");
-        }
-        match self.surroundings.certificates.server_config(sites, &alpn) {
-            Ok(config) => Some(config),
-            Err(found) => {
-                self.errors.extend(
-                    found
-                        .into_iter()
-                        .map(|error| BuildError::tls(&self.server, error)),
-                );
-                None
-            }
         }
     }
 
@@ -308,7 +289,7 @@ impl Compiler<'_> {
     pub(super) fn entry(
         &self,
         server: usize,
-        tls: Option<Arc<rustls::ServerConfig>>,
+        tls: Option<Arc<TlsPlan>>,
         http: HttpSettings,
         limits: ConnLimits,
     ) -> Entry {
@@ -411,27 +392,6 @@ pub(crate) struct Ports {
 pub(crate) fn certificates(data: Option<PathBuf>) -> Result<Certificates, BuildErrors> {
     Certificates::new(data, Arc::new(rustls::time_provider::DefaultTimeProvider))
         .map_err(|error| BuildErrors(vec![BuildError::Provider(Box::new(error))]))
-}
-
-/// The TLS configurations of one server's listeners. They differ only in the protocols on offer, which most share.
-#[derive(Debug, Default)]
-struct TlsConfigs(Vec<(HttpSettings, Option<Arc<rustls::ServerConfig>>)>);
-
-// === impl TlsConfigs ===
-
-impl TlsConfigs {
-    fn of(
-        &mut self,
-        http: HttpSettings,
-        make: impl FnOnce() -> Option<Arc<rustls::ServerConfig>>,
-    ) -> Option<Arc<rustls::ServerConfig>> {
-        if let Some((_, made)) = self.0.iter().find(|(known, _)| *known == http) {
-            return made.clone();
-        }
-        let made = make();
-        self.0.push((http, made.clone()));
-        made
-    }
 }
 
 /// The protocols on offer at one address of a server; empty for the default.

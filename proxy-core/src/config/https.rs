@@ -11,6 +11,7 @@ use http::StatusCode;
 use http::header::{self, HeaderName};
 
 use super::compile::{Compiler, Planned, Ports};
+use super::connection_policies;
 use crate::failure_log::FailureGates;
 use crate::forward::view::ServerView;
 use crate::http::forwarded::Trusted;
@@ -22,13 +23,15 @@ use crate::routing::matcher::{HostMatcher, MatcherSet};
 use crate::routing::respond::{StaticResponse, Status, Text};
 use crate::routing::routes::{Handler, Route, Routes};
 use crate::routing::slots::{Asked, LogSlots};
-use crate::tls::{CertSource, TlsSite};
+use crate::tls::{CertSource, TlsPolicy, TlsSite};
 
 /// What TLS means for one server.
 #[derive(Debug, Default)]
 pub(super) struct Https {
     /// The certificates of the server; `None`: it speaks plain HTTP.
     pub(super) sites: Option<Vec<TlsSite>>,
+    /// How its connections are made.
+    pub(super) policies: Vec<TlsPolicy>,
     /// Plain HTTP is redirected to it.
     redirects: bool,
     hosts: Vec<String>,
@@ -82,8 +85,11 @@ impl Https {
         let on_demand = app
             .and_then(|app| app.automation.as_ref())
             .is_some_and(|automation| automation.policies.iter().any(|policy| policy.on_demand));
-        if folders || on_demand || policies.iter().any(has_settings) {
-            compiler.unsupported::<()>("settings of TLS connections", "remove them from `tls`");
+        if folders {
+            compiler.note(model::Area::Tls, "load");
+        }
+        if on_demand {
+            compiler.note(model::Area::Tls, "on_demand");
         }
         let mut sites = from_files(app, policies);
         let covered: BTreeSet<String> = sites.iter().flat_map(|site| site.names.clone()).collect();
@@ -109,20 +115,11 @@ impl Https {
         }
         Self {
             sites: Some(sites),
+            policies: connection_policies::compile(compiler, policies),
             redirects: automatic_tls && !automatic.disable_redirects,
             hosts,
         }
     }
-}
-
-/// Whether a policy says more than which certificate is shown.
-fn has_settings(policy: &model::TlsConnectionPolicy) -> bool {
-    let plain = model::TlsConnectionPolicy {
-        matcher: policy.matcher.clone(),
-        certificate_selection: policy.certificate_selection.clone(),
-        ..model::TlsConnectionPolicy::default()
-    };
-    *policy != plain
 }
 
 /// Certificates from files, each for the names that a policy selects it for.
@@ -144,11 +141,7 @@ fn from_files(app: Option<&model::TlsApp>, policies: &[model::TlsConnectionPolic
             tags.iter().any(|tag| file.tags.contains(tag))
         });
         for policy in selecting {
-            let names = policy
-                .matcher
-                .as_ref()
-                .map(|matcher| matcher.sni.clone())
-                .unwrap_or_default();
+            let names = names(policy).cloned().collect();
             sites.push(TlsSite {
                 names,
                 source: source.clone(),
@@ -164,6 +157,12 @@ fn from_files(app: Option<&model::TlsApp>, policies: &[model::TlsConnectionPolic
     sites
 }
 
+/// The names that a connection policy is for. An empty one stands for clients that send none.
+fn names(policy: &model::TlsConnectionPolicy) -> impl Iterator<Item = &String> {
+    let names = policy.matcher.iter().flat_map(|matcher| &matcher.sni);
+    names.filter(|name| !name.is_empty())
+}
+
 /// Names that a policy of the internal issuer and a connection policy of this server both have.
 fn internal_subjects<'a>(
     app: Option<&'a model::TlsApp>,
@@ -172,9 +171,7 @@ fn internal_subjects<'a>(
     let wanted = policies
         .iter()
         .filter(|policy| policy.certificate_selection.is_none());
-    let names = wanted
-        .filter_map(|policy| policy.matcher.as_ref())
-        .flat_map(|matcher| matcher.sni.iter());
+    let names = wanted.flat_map(names);
     names.filter(move |name| is_internal(name, app)).cloned()
 }
 
@@ -293,6 +290,7 @@ fn redirecting(list: Vec<Route>) -> ServerView {
         errors: None,
         named_routes: Vec::new(),
         strict: false,
+        strict_sni_host: false,
         asked: Asked::default(),
         log_slots: LogSlots::default(),
         trusted_proxies: Trusted {

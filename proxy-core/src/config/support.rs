@@ -97,14 +97,23 @@ fn dynamic(compiler: &mut Compiler<'_>, source: &model::DynamicUpstreams) {
 
 fn health(compiler: &mut Compiler<'_>, checks: &model::HealthChecks) {
     if let Some(active) = &checks.active {
-        let asked = active.uri.is_some() || active.path.is_some();
-        // What only says how is not worth a warning of its own.
         compiler.note_all(
             Area::ReverseProxy,
             &[
-                ("health_uri", asked),
-                ("health_port", !asked && active.port.is_some()),
-                ("health_upstream", !asked && active.port.is_none()),
+                ("health_uri", active.uri.is_some()),
+                ("health_path", active.path.is_some()),
+                ("health_port", active.port.is_some()),
+                ("health_upstream", active.upstream.is_some()),
+                ("health_method", active.method.is_some()),
+                ("health_request_body", active.body.is_some()),
+                ("health_headers", !active.headers.is_empty()),
+                ("health_follow_redirects", active.follow_redirects),
+                ("health_interval", active.interval.is_some()),
+                ("health_timeout", active.timeout.is_some()),
+                ("health_passes", active.passes.is_some()),
+                ("health_fails", active.fails.is_some()),
+                ("health_status", active.expect_status.is_some()),
+                ("health_body", active.expect_body.is_some()),
             ],
         );
     }

@@ -92,6 +92,11 @@ impl Reconciler {
         self.surroundings.metrics.page(Format::accepted(accept))
     }
 
+    /// Counts a configuration that did not come so far as to be prepared.
+    pub(super) fn refused(&self) {
+        self.surroundings.metrics.loaded(false, crate::clock::wall());
+    }
+
     /// See [`Control::authority`](super::Control::authority).
     pub(super) fn authority(&self) -> Option<Authority> {
         let (name, root) = self.surroundings.certificates.known_root()?;

@@ -39,8 +39,8 @@ struct Open {
     listener: Arc<Listener>,
     /// Of a unix socket.
     file: Option<Arc<SocketFile>>,
-    /// Whether it speaks TLS.
-    tls: bool,
+    /// What its connections get.
+    entry: Entry,
 }
 
 /// A listener that a configuration wants.
@@ -63,7 +63,7 @@ pub(super) struct Next {
     /// New listeners, each with one socket for each thread.
     pub(super) added: Vec<(Arc<Listener>, Vec<Accepting>)>,
     pub(super) removed: Vec<Arc<Listener>>,
-    /// Those that stay and speak TLS from now on, or no more.
+    /// Those that stay and speak TLS from now on, or no more, or on other terms.
     pub(super) renewed: Vec<Arc<Listener>>,
     pub(super) kept: usize,
 }
@@ -107,12 +107,12 @@ impl Listeners {
         for (index, Wanted { key, plan, .. }) in wanted.into_iter().enumerate() {
             let open = match (kept.get(&index), sockets.remove(&index)) {
                 (Some(open), _) => {
-                    if open.tls != plan.entry.tls.is_some() {
+                    if !open.entry.has_tls_of(&plan.entry) {
                         next.renewed.push(Arc::clone(&open.listener));
                     }
                     next.modes.extend(open.file.clone().zip(plan.mode()));
                     Open {
-                        tls: plan.entry.tls.is_some(),
+                        entry: plan.entry.clone(),
                         ..Open::clone(open)
                     }
                 }
@@ -127,7 +127,7 @@ impl Listeners {
                         key,
                         listener,
                         file,
-                        tls: plan.entry.tls.is_some(),
+                        entry: plan.entry.clone(),
                     }
                 }
                 (None, None) => continue,

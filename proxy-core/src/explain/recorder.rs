@@ -126,7 +126,8 @@ impl<'v> Tracer<'v> for &Recorder<'_> {
 fn described(handler: &Handler, cx: &Context) -> (&'static str, Option<String>) {
     let note = match handler {
         Handler::Rewrite(rewrite) => {
-            let new = rewrite.of(cx);
+            // What is none is told when it fails.
+            let new = rewrite.of(cx).unwrap_or_default();
             let method = new.method.as_ref().unwrap_or(&cx.parts.method);
             let target = new
                 .target

@@ -87,6 +87,7 @@ impl Access {
                 uri: redact::without_tokens(&redact::target(request.uri())).into_owned(),
                 headers: request.headers().clone(),
                 is_tls: connection.is_tls(),
+                secured: connection.secured().cloned(),
                 credentials: logs.credentials,
                 read: Arc::default(),
                 user: None,

@@ -178,6 +178,18 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         Ok(journey)
     }
 
+    /// Comes to the routes; a request that its connection is not for comes to those for errors.
+    pub(super) fn enter(&mut self) -> Next<'a> {
+        if self.server.strict_sni_host
+            && let Some(tls) = self.connection.secured()
+            && !tls.is_for(&self.cx.host_name())
+            && let Some(next) = self.fail(Reason::Misdirected.into())
+        {
+            return next;
+        }
+        self.walk()
+    }
+
     /// Goes through the routes until something answers or must be waited for.
     pub(super) fn walk(&mut self) -> Next<'a> {
         loop {
@@ -337,7 +349,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         let Some(basic) = &users.basic else {
             return self.fail(Reason::Unauthenticated.into());
         };
-        match basic.check(&self.cx.parts.headers) {
+        match basic.check(&self.cx.parts.headers, self.cx.client_ip) {
             Check::Known(verdict) => self.judge(users, verdict),
             Check::Comparing(comparison) => Some(Next::Wait(Box::pin(async move {
                 Waited::Verdict(users, comparison.verdict().await)

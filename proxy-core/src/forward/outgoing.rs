@@ -27,7 +27,7 @@ pub(crate) fn prepare(
     if marks.any(Marks::COOKIE) {
         join_cookies(headers);
     }
-    let added = Added::to(headers, connection, client, host, marks);
+    let added = Added::to(headers, connection, client, host, marks, parts.version);
     if marks.any(Marks::TE) && headers.contains_key(header::TE) {
         headers.insert(header::CONNECTION, HeaderValue::from_static("TE"));
     }

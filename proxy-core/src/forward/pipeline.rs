@@ -81,7 +81,7 @@ impl Handler {
             }
         };
         // Everything between the waits is plain code: its locals take no room in the future.
-        let mut next = journey.walk();
+        let mut next = journey.enter();
         let answer = loop {
             next = match next {
                 Next::Answer(answer) => break answer,

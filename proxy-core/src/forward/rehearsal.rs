@@ -71,7 +71,7 @@ pub(crate) async fn rehearse<'a, T: Tracer<'a>>(
             };
         }
     };
-    let mut next = journey.walk();
+    let mut next = journey.enter();
     loop {
         next = match next {
             Next::Answer(None) => return Ending::Closed,

@@ -5,7 +5,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http::header::HeaderName;
-use rustls::ServerConfig;
 use socket2::TcpKeepalive;
 use tokio::time::Instant;
 
@@ -22,6 +21,7 @@ use crate::metrics::RouteMetrics;
 use crate::routing::routes::{Route, Routes};
 use crate::routing::slots::{Asked, LogSlots};
 use crate::snapshot::Snapshot;
+use crate::tls::TlsPlan;
 use crate::upstream::cluster::{Cluster, Upstream};
 use crate::upstream::resolve::Name;
 
@@ -52,7 +52,7 @@ pub(crate) struct View {
 pub(crate) struct Entry {
     /// The index of the server that answers.
     pub(crate) server: usize,
-    pub(crate) tls: Option<Arc<ServerConfig>>,
+    pub(crate) tls: Option<Arc<TlsPlan>>,
     pub(crate) http: HttpSettings,
     pub(crate) limits: ConnLimits,
     /// Whether a balancer may name the client.
@@ -92,6 +92,8 @@ pub(crate) struct ServerView {
     pub(crate) named_routes: Vec<Route>,
     /// Whether it is an error, 404, if no route answers. Default `false`: an empty 200, as in Caddy.
     pub(crate) strict: bool,
+    /// Whether a request over TLS is answered with 421 if its host is not the name that its connection asked for.
+    pub(crate) strict_sni_host: bool,
     /// What any of the routes asks for.
     pub(crate) asked: Asked,
     /// The variables that the access log looks at.
@@ -179,6 +181,18 @@ fn names(clusters: &[Cluster]) -> Vec<Arc<Name>> {
         .filter(|name| seen.insert(Arc::as_ptr(name)))
         .cloned()
         .collect()
+}
+
+// === impl Entry ===
+
+impl Entry {
+    /// Whether connections are secured as by `other`, certificates excepted.
+    pub(crate) fn has_tls_of(&self, other: &Self) -> bool {
+        match (&self.tls, &other.tls) {
+            (Some(own), Some(other)) => own.has_terms_of(other),
+            (own, other) => own.is_none() && other.is_none(),
+        }
+    }
 }
 
 // === impl Serves ===

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use http::Version;
 use http::header::{self, Entry, HeaderMap, HeaderName, HeaderValue};
 
 use super::connection::Connection;
@@ -117,12 +118,14 @@ pub(crate) struct Added(Vec<(HeaderName, HeaderValue)>);
 impl Added {
     /// X-Forwarded-For, -Proto and -Host, and this proxy in Via (RFC 9110, section 7.6.3). What a peer that is no
     /// trusted proxy says of the client is removed from `headers`; what a trusted one says stays and is completed.
+    /// `received` is the version that the request came in.
     pub(crate) fn to(
         headers: &mut HeaderMap,
         connection: &Connection,
         client: &Client,
         host: Option<&HeaderValue>,
         marks: Marks,
+        received: Version,
     ) -> Self {
         let mut added = Vec::with_capacity(4);
         let proto = HeaderValue::from_static(if connection.is_tls() { "https" } else { "http" });
@@ -154,7 +157,7 @@ impl Added {
                 added.extend(host.map(|host| (X_FORWARDED_HOST, host.clone())));
             }
         }
-        added.push((header::VIA, HeaderValue::from_static("1.1 doorway")));
+        added.push((header::VIA, HeaderValue::from_static(hop(received))));
         Self(added)
     }
 
@@ -168,6 +171,16 @@ impl Added {
     /// The fields, in their order.
     pub(crate) fn fields(&self) -> &[(HeaderName, HeaderValue)] {
         &self.0
+    }
+}
+
+/// This proxy in Via: the version of the request that it received, and its name.
+const fn hop(received: Version) -> &'static str {
+    match received {
+        Version::HTTP_10 => "1.0 doorway",
+        Version::HTTP_2 => "2.0 doorway",
+        Version::HTTP_3 => "3.0 doorway",
+        _ => "1.1 doorway",
     }
 }
 
@@ -305,7 +318,8 @@ mod tests {
     /// The fields that an upstream sees.
     fn seen(mut headers: HeaderMap, client: &Client, host: Option<&HeaderValue>, peer: &str) -> HeaderMap {
         let marks = Marks::of(&headers);
-        let added = Added::to(&mut headers, &connection(peer), client, host, marks);
+        let version = Version::HTTP_2;
+        let added = Added::to(&mut headers, &connection(peer), client, host, marks, version);
         for (name, value) in added.fields() {
             headers.append(name, value.clone());
         }
@@ -328,6 +342,13 @@ mod tests {
             headers = seen(headers, &client, None, "9.9.9.9:1");
         }
         assert!(is_looping(&headers));
+        assert!(
+            headers
+                .get_all(header::VIA)
+                .iter()
+                .skip(1)
+                .all(|hop| hop == "2.0 doorway")
+        );
     }
 
     #[test]

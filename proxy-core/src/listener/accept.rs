@@ -5,15 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use rustls::{CipherSuite, HandshakeKind, ProtocolVersion, ServerConnection};
 use tokio::io::AsyncRead;
 use tokio::time;
-use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::Listener;
 use super::acceptor::{Accepted, Acceptor, is_about_the_connection};
+use super::handshake::{self, Opened};
 use super::socket::{Socket, Stream};
 use crate::facts::TlsFacts;
 use crate::forward::view::Proxied;
@@ -21,6 +20,7 @@ use crate::forward::worker::Worker;
 use crate::http::connection::{ConnState, Connection};
 use crate::http::server::{self, HttpSettings, Protocol, Service};
 use crate::request::PeerName;
+use crate::tls::TlsPlan;
 
 /// The longest wait after a failed accept, such as one for want of file descriptors.
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
@@ -116,7 +116,7 @@ async fn connection(
     match entry.tls {
         None => arrival.serve(stream, None, Bytes::new()).await,
         // Boxed: a plain connection carries no room for what TLS needs.
-        Some(tls) => Box::pin(arrival.secured(TlsAcceptor::from(tls), stream)).await,
+        Some(tls) => Box::pin(arrival.secured(tls, stream)).await,
     }
 }
 
@@ -154,20 +154,21 @@ impl<V: Service> Arrival<V> {
         }
     }
 
-    async fn secured(mut self, acceptor: TlsAcceptor, stream: Socket) {
-        let handshake = Box::pin(acceptor.accept(stream));
+    async fn secured(mut self, plan: Arc<TlsPlan>, stream: Socket) {
+        let handshake = Box::pin(handshake::shake_hands(&plan, stream));
         match server::unless_closed(&self.state, handshake).await {
-            Some(Ok(mut stream)) => {
-                let handshake = stream.get_ref().1;
-                self.secured = Some(facts(handshake));
-                let protocol = match handshake.alpn_protocol() {
+            Some(Ok(Opened::Secured(mut stream))) => {
+                let session = stream.get_ref().1;
+                self.secured = Some(handshake::facts(session));
+                let protocol = match session.alpn_protocol() {
                     Some(b"h2") => Protocol::Http2,
                     _ => Protocol::Http1,
                 };
                 if let Some(ahead) = Box::pin(self.named(&mut stream, true)).await {
-                    self.serve(stream, Some(protocol), ahead).await;
+                    self.serve(*stream, Some(protocol), ahead).await;
                 }
             }
+            Some(Ok(Opened::Told)) => debug!(peer = %PeerName(self.peer), "HTTP came where TLS is spoken"),
             Some(Err(error)) => debug!(peer = %PeerName(self.peer), %error, "TLS handshake failed"),
             None => {}
         }
@@ -182,32 +183,5 @@ impl<V: Service> Arrival<V> {
         let connection = connection.with_facts(self.local, self.secured);
         let connection = Arc::new(connection.with_state(self.state));
         server::serve(stream, known, ahead, connection, self.http, self.service).await;
-    }
-}
-
-/// What a handshake agreed on, as Caddy tells it.
-fn facts(handshake: &ServerConnection) -> TlsFacts {
-    let suite = handshake.negotiated_cipher_suite().map(|suite| suite.suite());
-    TlsFacts {
-        version: match handshake.protocol_version() {
-            Some(ProtocolVersion::TLSv1_2) => "tls1.2",
-            Some(ProtocolVersion::TLSv1_3) => "tls1.3",
-            _ => "",
-        },
-        cipher_suite: match suite {
-            // The standard does not say the version.
-            Some(CipherSuite::TLS13_AES_128_GCM_SHA256) => "TLS_AES_128_GCM_SHA256",
-            Some(CipherSuite::TLS13_AES_256_GCM_SHA384) => "TLS_AES_256_GCM_SHA384",
-            Some(CipherSuite::TLS13_CHACHA20_POLY1305_SHA256) => "TLS_CHACHA20_POLY1305_SHA256",
-            Some(other) => other.as_str().unwrap_or_default(),
-            None => "",
-        },
-        resumed: handshake.handshake_kind() == Some(HandshakeKind::Resumed),
-        proto: String::from_utf8_lossy(handshake.alpn_protocol().unwrap_or_default()).into_owned(),
-        server_name: handshake.server_name().unwrap_or_default().to_owned(),
-        certificate: handshake
-            .peer_certificates()
-            .and_then(<[_]>::first)
-            .map(|certificate| certificate.to_vec()),
     }
 }

@@ -11,6 +11,7 @@ use regex::Regex;
 
 pub(crate) use self::query::{QueryOps, QueryReplacement};
 use super::template::Template;
+use crate::error::{Failure, Reason};
 use crate::percent;
 use crate::request::Context;
 
@@ -74,12 +75,13 @@ struct Target<'c> {
 // === impl Rewrite ===
 
 impl Rewrite {
-    /// What the request becomes. A method or a target that would not be valid is left out.
-    pub(crate) fn of(&self, cx: &Context) -> Rewritten {
-        let method = self.method.as_ref().and_then(|method| {
-            let name = method.render(cx).to_uppercase();
-            Method::from_bytes(name.as_bytes()).ok()
-        });
+    /// What the request becomes. A target that would not be valid is left out, and of a method nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the method is none: another one could do what was not meant.
+    pub(crate) fn of(&self, cx: &Context) -> Result<Rewritten, Box<Failure>> {
+        let method = self.new_method(cx)?;
         let mut target = Target {
             path: cx.path().into(),
             query: cx.query().map(Into::into),
@@ -100,12 +102,23 @@ impl Rewrite {
             target.query = (!query.is_empty()).then_some(query.into());
         }
         let target = target.finish();
-        Rewritten {
+        Ok(Rewritten {
             method: method.filter(|method| *method != cx.parts.method),
             target: PathAndQuery::try_from(target.as_str())
                 .ok()
                 .filter(|_| target != cx.target()),
-        }
+        })
+    }
+
+    fn new_method(&self, cx: &Context) -> Result<Option<Method>, Box<Failure>> {
+        let name = self
+            .method
+            .as_ref()
+            .map(|method| method.render(cx).to_uppercase());
+        let name = name.filter(|name| !name.is_empty());
+        name.map(|name| Method::from_bytes(name.as_bytes()))
+            .transpose()
+            .map_err(|_| Box::new(Reason::BadMethod.into()))
     }
 
     fn strip(&self, target: &mut Target<'_>, cx: &Context) {
@@ -117,7 +130,7 @@ impl Rewrite {
                 format!("/{prefix}")
             };
             let path = percent::clean(&target.path, !prefix.contains("//")).into_owned();
-            let rest = without_prefix(&path, &prefix).map(str::to_owned);
+            let rest = without_prefix(&path, &prefix).map(begins_with_slash);
             target.set_path(rest.unwrap_or(path));
         }
         if let Some(suffix) = &self.strip_suffix {
@@ -237,6 +250,15 @@ fn without_prefix<'p>(path: &'p str, prefix: &str) -> Option<&'p str> {
         rest = rest.get(length..)?;
     }
     Some(rest)
+}
+
+/// What is left of a path is one. An escaped slash that parted it from its prefix is the one that it begins with, as
+/// in the decoded form, which is what led here: otherwise `/api%2Fx` would reach an upstream as `//x`.
+fn begins_with_slash(rest: &str) -> String {
+    match percent::escaped(rest.as_bytes()) {
+        Some(b'/') => format!("/{}", rest.get(3..).unwrap_or_default()),
+        _ => rest.to_owned(),
+    }
 }
 
 /// The path before `suffix`, case apart. Where `suffix` has no `%`, the path is decoded.

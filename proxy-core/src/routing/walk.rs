@@ -151,10 +151,10 @@ impl<'v, T: Tracer<'v>> Walk<'v, T> {
                 return self.enter(route);
             }
             Handler::Headers(headers) => self.headers(headers, cx),
-            Handler::Rewrite(rewrite) => {
-                let new = rewrite.of(cx);
-                cx.rewrite(new.method, new.target);
-            }
+            Handler::Rewrite(rewrite) => match rewrite.of(cx) {
+                Ok(new) => cx.rewrite(new.method, new.target),
+                Err(failure) => return Some(Step::Failed(failure)),
+            },
             Handler::Vars(vars) => vars.iter().for_each(|one| one.run(cx)),
             Handler::Map(destinations) => map(destinations, cx),
             Handler::CopyFields(fields) => fields.run(cx),

@@ -10,7 +10,6 @@ use rustls::ServerConfig;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::server::{NoServerSessionStorage, ProducesTickets};
 use rustls::time_provider::TimeProvider;
-use rustls::version::{TLS12, TLS13};
 use rustls_pki_types::{CertificateDer, UnixTime};
 use tokio::time;
 use tokio_util::sync::CancellationToken;
@@ -19,8 +18,8 @@ use tracing::{debug, warn};
 use super::files;
 use super::internal_ca::{self, CaError, InternalCa};
 use super::name::ServedName;
-use super::resolver::{Slot, SniResolver};
-use super::{CertSource, TlsError, TlsSite};
+use super::resolver::{Shown, Slot, SniResolver};
+use super::{CertSource, ClientAuth, Terms, TlsError, TlsPlan, TlsPolicy, TlsSite};
 
 /// How often to see whether a certificate is due. Short, because a machine that slept does not count the time.
 const RENEWAL_CHECK: Duration = Duration::from_secs(60);
@@ -65,19 +64,16 @@ impl Certificates {
         })
     }
 
-    /// The configuration of a listener with these sites: TLS 1.2 and 1.3, these ALPN protocols in order of preference,
-    /// session tickets, no 0-RTT. Which site's certificate a client gets is said at [`SniResolver`].
+    /// How a listener with these sites makes connections. The first of `policies` that is for a connection counts, and
+    /// one that none is for is refused; without any policy, all are made on the same terms. Which site's certificate a
+    /// client gets is said at [`SniResolver`] and [`Shown`].
     ///
     /// It reads the sites' files and makes internal certificates, those in use excepted. What can be used but should be
     /// looked at, such as an expired certificate, is logged. Reads the disk; call it when configuration is loaded.
     ///
     /// # Errors
-    /// All that is wrong with any of the sites.
-    pub(crate) fn server_config(
-        &self,
-        sites: &[TlsSite],
-        alpn: &[&[u8]],
-    ) -> Result<Arc<ServerConfig>, Vec<TlsError>> {
+    /// All that is wrong with any of the sites and policies.
+    pub(crate) fn plan(&self, sites: &[TlsSite], policies: &[TlsPolicy]) -> Result<TlsPlan, Vec<TlsError>> {
         let mut resolver = SniResolver::default();
         let mut errors = Vec::new();
         for site in sites {
@@ -85,10 +81,31 @@ impl Certificates {
                 errors.append(&mut found);
             }
         }
-        if errors.is_empty() {
-            return self.configure(resolver, alpn).map_err(|error| vec![error]);
+        let resolver = Arc::new(resolver);
+        let mut configs: HashMap<&Terms, Arc<ServerConfig>> = HashMap::new();
+        let mut planned = Vec::with_capacity(policies.len());
+        for policy in policies {
+            if let Some(config) = configs.get(&policy.terms) {
+                planned.push((policy.clone(), Arc::clone(config)));
+                continue;
+            }
+            match self.configure(&resolver, &policy.terms) {
+                Ok(config) => {
+                    configs.insert(&policy.terms, Arc::clone(&config));
+                    planned.push((policy.clone(), config));
+                }
+                Err(error) => errors.push(error),
+            }
         }
-        Err(errors)
+        let refusal = match self.configure(&Arc::default(), &Terms::default()) {
+            Ok(refusal) if errors.is_empty() => refusal,
+            Ok(_) => return Err(errors),
+            Err(error) => {
+                errors.push(error);
+                return Err(errors);
+            }
+        };
+        Ok(TlsPlan::new(planned, refusal))
     }
 
     /// Keeps internal certificates fresh until `stop` is cancelled. Run it once, on any tokio runtime with time.
@@ -191,15 +208,30 @@ impl Certificates {
         Ok(slot)
     }
 
-    fn configure(&self, resolver: SniResolver, alpn: &[&[u8]]) -> Result<Arc<ServerConfig>, TlsError> {
-        let details = ServerConfig::builder_with_details(Arc::clone(&self.provider), Arc::clone(&self.clock));
-        let mut config = details
-            .with_protocol_versions(&[&TLS13, &TLS12])?
-            .with_no_client_auth()
-            .with_cert_resolver(Arc::new(resolver));
-        config.alpn_protocols = alpn.iter().map(|protocol| protocol.to_vec()).collect();
+    /// Session tickets, no 0-RTT; no session either where clients show certificates: it would be as good as a certificate
+    /// that has expired since, or that the policy of another name or of another time has let pass.
+    fn configure(&self, sites: &Arc<SniResolver>, terms: &Terms) -> Result<Arc<ServerConfig>, TlsError> {
+        let name = |name: &Option<String>| name.as_deref().map(ServedName::parse).transpose();
+        let shown = Shown {
+            sites: Arc::clone(sites),
+            default_name: name(&terms.default_name)?,
+            fallback_name: name(&terms.fallback_name)?,
+        };
+        let provider = terms.provider(&self.provider);
+        let details = ServerConfig::builder_with_details(Arc::clone(&provider), Arc::clone(&self.clock))
+            .with_protocol_versions(&terms.versions.supported())?;
+        let clients = match &terms.clients {
+            Some(clients) => details.with_client_cert_verifier(ClientAuth::verifier(clients, &provider)?),
+            None => details.with_no_client_auth(),
+        };
+        let mut config = clients.with_cert_resolver(Arc::new(shown));
+        config.alpn_protocols.clone_from(&terms.alpn);
+        if terms.clients.is_none() {
+            config.ticketer = Arc::clone(&self.tickets);
+        } else {
+            config.send_tls13_tickets = 0;
+        }
         // Resumption by tickets alone: nothing to store, and no lock among the threads.
-        config.ticketer = Arc::clone(&self.tickets);
         config.session_storage = Arc::new(NoServerSessionStorage {});
         // The client knows which cipher its machine is good at; all that are offered are safe.
         config.ignore_client_order = false;

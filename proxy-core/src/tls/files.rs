@@ -5,9 +5,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use rustls::InconsistentKeys;
 use rustls::crypto::CryptoProvider;
 use rustls::sign::CertifiedKey;
+use rustls::{InconsistentKeys, RootCertStore};
 use rustls_pki_types::pem::{self, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use thiserror::Error;
@@ -59,6 +59,8 @@ pub(crate) enum FileProblem {
         "holds no certificate (-----BEGIN CERTIFICATE-----); give the certificate first and then the key"
     )]
     NoCertificate,
+    #[error("holds no certificate (-----BEGIN CERTIFICATE-----); check the path")]
+    NothingToTrust,
     #[error(
         "holds no private key (-----BEGIN PRIVATE KEY-----); give the certificate first and then the key"
     )]
@@ -171,6 +173,32 @@ impl FileError {
 }
 
 // === helpers ===
+
+/// The authorities of a PEM file, at least one: certificates that others can come from. Reads the disk.
+pub(crate) fn authorities(path: &Path) -> Result<Vec<CertificateDer<'static>>, FileError> {
+    checked(path, |certificate| {
+        RootCertStore::empty().add(certificate.clone()).is_ok()
+    })
+}
+
+/// The certificates of a PEM file, at least one. Reads the disk.
+pub(crate) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, FileError> {
+    checked(path, |certificate| Facts::read(certificate).is_some())
+}
+
+fn checked(
+    path: &Path,
+    is_good: impl Fn(&CertificateDer<'static>) -> bool,
+) -> Result<Vec<CertificateDer<'static>>, FileError> {
+    let all = read_chain(path).map_err(|error| match error.problem {
+        FileProblem::NoCertificate => FileError::new(path, FileProblem::NothingToTrust),
+        _ => error,
+    })?;
+    match all.iter().position(|certificate| !is_good(certificate)) {
+        None => Ok(all),
+        Some(bad) => Err(FileError::new(path, FileProblem::BadCertificate(bad + 1))),
+    }
+}
 
 /// The certificates of a PEM file, at least one.
 fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, FileError> {

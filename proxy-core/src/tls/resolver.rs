@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -25,8 +26,20 @@ pub(super) struct SniResolver {
     hosts: HashMap<Box<str>, Arc<Slot>>,
     wildcards: HashMap<Box<str>, Arc<Slot>>,
     catch_all: Option<Arc<Slot>>,
+    addresses: HashMap<IpAddr, Arc<Slot>>,
     first_address: Option<Arc<Slot>>,
     first: Option<Arc<Slot>>,
+}
+
+/// The same with the names that a policy puts in the place of the client's.
+///
+/// A client that sends no name gets the certificate of the default one. If there is none for a name, that of the fallback
+/// is shown, before the catch-all.
+#[derive(Debug)]
+pub(super) struct Shown {
+    pub(super) sites: Arc<SniResolver>,
+    pub(super) default_name: Option<ServedName>,
+    pub(super) fallback_name: Option<ServedName>,
 }
 
 // === impl SniResolver ===
@@ -43,8 +56,9 @@ impl SniResolver {
             ServedName::Wildcard(domain) => {
                 self.wildcards.entry(domain).or_insert_with(slot);
             }
-            ServedName::Address(_) => {
+            ServedName::Address(address) => {
                 self.first_address.get_or_insert_with(slot);
+                self.addresses.entry(address).or_insert_with(slot);
             }
         }
     }
@@ -54,32 +68,58 @@ impl SniResolver {
         self.catch_all.get_or_insert_with(|| Arc::clone(slot));
     }
 
-    /// The certificate for a client that sent this server name.
-    fn find(&self, name: Option<&str>) -> Option<&Arc<Slot>> {
-        let Some(name) = name else {
-            return self
-                .catch_all
-                .as_ref()
-                .or(self.first_address.as_ref())
-                .or(self.first.as_ref());
-        };
+    /// The certificate for this name, which is not the catch-all.
+    fn named(&self, name: &str) -> Option<&Arc<Slot>> {
         let name = lower_case(name.strip_suffix('.').unwrap_or(name));
         let wildcard = || self.wildcards.get(name.split_once('.')?.1);
-        self.hosts
-            .get(&*name)
-            .or_else(wildcard)
-            .or(self.catch_all.as_ref())
+        self.hosts.get(&*name).or_else(wildcard)
+    }
+
+    /// The certificate for a client that sends no name.
+    fn unnamed(&self) -> Option<&Arc<Slot>> {
+        self.catch_all
+            .as_ref()
+            .or(self.first_address.as_ref())
+            .or(self.first.as_ref())
+    }
+
+    /// The certificate for a name of the configuration.
+    fn configured(&self, name: &ServedName) -> Option<&Arc<Slot>> {
+        match name {
+            ServedName::Host(host) => self.named(host),
+            ServedName::Wildcard(domain) => self.wildcards.get(domain),
+            ServedName::Address(address) => self.addresses.get(address),
+        }
     }
 }
 
-impl ResolvesServerCert for SniResolver {
+// === impl Shown ===
+
+impl Shown {
+    /// The certificate for a client that sent this server name.
+    fn find(&self, name: Option<&str>) -> Option<&Arc<Slot>> {
+        let configured = |name: &Option<ServedName>| self.sites.configured(name.as_ref()?);
+        let found = match name {
+            Some(name) => self.sites.named(name),
+            None => configured(&self.default_name),
+        };
+        found
+            .or_else(|| configured(&self.fallback_name))
+            .or_else(|| match name {
+                Some(_) => self.sites.catch_all.as_ref(),
+                None => self.sites.unnamed(),
+            })
+    }
+}
+
+impl ResolvesServerCert for Shown {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         self.find(hello.server_name()).map(|slot| slot.load_full())
     }
 }
 
 /// `name` in lower case, without a copy if it is so already.
-fn lower_case(name: &str) -> Cow<'_, str> {
+pub(super) fn lower_case(name: &str) -> Cow<'_, str> {
     if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
         return Cow::Owned(name.to_ascii_lowercase());
     }

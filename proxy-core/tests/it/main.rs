@@ -29,4 +29,5 @@ mod retries;
 mod rollout;
 mod sites;
 mod streaming;
+mod tls;
 mod wire;

@@ -5,6 +5,7 @@ pub(crate) mod browser;
 pub(crate) mod dns;
 pub(crate) mod ends;
 pub(crate) mod h2_client;
+pub(crate) mod identity;
 pub(crate) mod logs;
 pub(crate) mod message;
 pub(crate) mod net;

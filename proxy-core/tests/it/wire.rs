@@ -1,5 +1,6 @@
 //! Hostile and odd traffic on the client's side that is no table of bytes: HTTP/2 and time.
 
+mod from_caddy;
 mod http2;
 mod lax;
 mod timeouts;

@@ -131,7 +131,7 @@ impl Moods {
         let (mood, since) = *self.lock();
         let turns = since.elapsed().as_millis() / FLAP.as_millis();
         match mood {
-            Mood::Flaps if turns % 2 == 0 => Mood::Crashed,
+            Mood::Flaps if turns.is_multiple_of(2) => Mood::Crashed,
             Mood::Flaps => Mood::Whole,
             mood => mood,
         }

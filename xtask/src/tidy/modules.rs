@@ -16,7 +16,7 @@ const STOREYS: [(&str, &[&str]); 12] = [
     ("upstream", &[]),
     ("tls", &[]),
     ("metrics", &[]),
-    ("forward", &["http", "routing", "upstream", "metrics"]),
+    ("forward", &["http", "routing", "upstream", "tls", "metrics"]),
     ("listener", &["http", "forward", "tls", "metrics"]),
     (
         "config",

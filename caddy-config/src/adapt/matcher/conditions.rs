@@ -8,6 +8,7 @@ use crate::{
     check,
     model::{Expression, MatcherSet, RegexpMatcher},
     source::Span,
+    support::{Area, refused},
 };
 
 const KINDS: [&str; 14] = [
@@ -25,16 +26,6 @@ const KINDS: [&str; 14] = [
     "remote_ip",
     "vars",
     "vars_regexp",
-];
-
-/// Kinds that Caddy has and Doorway has not.
-const OTHERS: [(&str, &str); 3] = [
-    ("file", "Doorway serves no files and looks for none"),
-    ("tls", "to ask for TLS, write `protocol https`"),
-    (
-        "url_pattern",
-        "write `path`, `path_regexp`, `host` or `query` instead",
-    ),
 ];
 
 /// Values of `protocol` that match something.
@@ -381,10 +372,10 @@ fn keep(key: &Token, regexp: RegexpMatcher, keys: &mut BTreeMap<String, RegexpMa
 }
 
 fn unsupported(kind: &Token, cx: &mut Cx<'_>) {
-    match OTHERS.iter().find(|(name, _)| *name == kind.text) {
-        Some((name, help)) => {
-            let message = format!("the matcher `{name}` is not supported");
-            cx.error(kind.span, message, (*help).to_owned());
+    match refused(Area::Matcher, &kind.text) {
+        Some(help) => {
+            let message = format!("the matcher `{}` is not supported", kind.text);
+            cx.error(kind.span, message, help.to_owned());
         }
         None => cx.unknown(kind, "matcher", &KINDS),
     }

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::redact::{self, REDACTED, without_tokens};
 use crate::error::Reason;
+use crate::facts::TlsFacts;
 use crate::log::{Fields, Level, Record};
 use crate::routing::template::proto;
 
@@ -27,6 +28,8 @@ pub(super) struct Entry {
     pub(super) uri: String,
     pub(super) headers: HeaderMap,
     pub(super) is_tls: bool,
+    /// What its handshake agreed on.
+    pub(super) secured: Option<Arc<TlsFacts>>,
     /// Whether credentials are written as they are.
     pub(super) credentials: bool,
     /// Bytes of the request's body.
@@ -115,14 +118,29 @@ impl Entry {
         fields.text("uri", &self.uri);
         self.headers("headers", &self.headers, fields);
         if self.is_tls {
-            fields.open("tls");
-            let protocol = if self.version == Version::HTTP_2 {
-                "h2"
-            } else {
-                "http/1.1"
-            };
-            fields.text("proto", protocol);
-            fields.close();
+            self.tls(fields);
+        }
+        fields.close();
+    }
+
+    fn tls(&self, fields: &mut dyn Fields) {
+        fields.open("tls");
+        match &self.secured {
+            Some(tls) => {
+                fields.value("resumed", &tls.resumed.into());
+                fields.number("version", tls.version_number.into());
+                fields.number("cipher_suite", tls.cipher_suite_number.into());
+                fields.text("proto", &tls.proto);
+                fields.text("server_name", &tls.server_name);
+                fields.value("ech", &false.into());
+                if let Some(client) = &tls.client {
+                    fields.text("client_common_name", &client.common_name);
+                    fields.text("client_serial", &client.serial);
+                }
+            }
+            // Another server has accepted the connection: what it agreed on is not known.
+            None if self.version == Version::HTTP_2 => fields.text("proto", "h2"),
+            None => fields.text("proto", "http/1.1"),
         }
         fields.close();
     }
@@ -163,6 +181,7 @@ mod tests {
     use http::HeaderValue;
 
     use super::*;
+    use crate::facts::ClientCertificate;
     use crate::log::Format;
 
     fn entry(fields: &[(&'static str, &'static str)]) -> Entry {
@@ -179,6 +198,7 @@ mod tests {
             uri: "/a".to_owned(),
             headers: fields.collect(),
             is_tls: false,
+            secured: None,
             credentials: false,
             read: Arc::default(),
             user: Some("ann".into()),
@@ -214,6 +234,36 @@ mod tests {
                 r#""side":"upstream","reason":"the upstream closed the connection before its answer"}"#,
                 "\n"
             )
+        );
+    }
+
+    #[test]
+    fn what_a_handshake_agreed_on_is_written_as_caddy_does() {
+        let mut entry = entry(&[]);
+        entry.is_tls = true;
+        let mut tls = TlsFacts {
+            version_number: 772,
+            cipher_suite_number: 4865,
+            proto: "h2".to_owned(),
+            server_name: "a.test".to_owned(),
+            ..TlsFacts::default()
+        };
+        entry.secured = Some(Arc::new(tls.clone()));
+        let text = |entry: &Entry| Format::json().line(entry, "http.log.access");
+        let plain = r#""tls":{"resumed":false,"version":772,"cipher_suite":4865,"proto":"h2","server_name":"a.test","ech":false"#;
+        assert!(text(&entry).contains(&format!("{plain}}}")), "{}", text(&entry));
+
+        tls.client = Some(ClientCertificate {
+            common_name: "ann".to_owned(),
+            serial: "4660".to_owned(),
+            ..ClientCertificate::default()
+        });
+        entry.secured = Some(Arc::new(tls));
+        let shown = r#","client_common_name":"ann","client_serial":"4660"}"#;
+        assert!(
+            text(&entry).contains(&format!("{plain}{shown}")),
+            "{}",
+            text(&entry)
         );
     }
 

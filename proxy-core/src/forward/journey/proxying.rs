@@ -11,7 +11,7 @@ use http_body_util::BodyExt as _;
 
 use super::{Journey, Next};
 use crate::body::Body;
-use crate::error::Reason;
+use crate::error::{Failure, Reason};
 use crate::forward::attempts::{Choice, StickyCookie};
 use crate::forward::exchange::{self, Answered, Before, Beside, Failed, Target};
 use crate::forward::interim;
@@ -124,7 +124,10 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         let Some(target) = self.target(cluster, proxy) else {
             return self.fail(Reason::NoUpstream.into());
         };
-        let mut parts = self.head_for(proxy);
+        let mut parts = match self.head_for(proxy) {
+            Ok(parts) => parts,
+            Err(failure) => return self.fail(*failure),
+        };
         let has_body = !self.body.is_empty();
         let wanted = if proxy
             .rewrite
@@ -173,7 +176,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
     }
 
     /// The head that is sent: the request's own, or a copy where somebody may still ask for it.
-    fn head_for(&mut self, proxy: &Proxy) -> Parts {
+    fn head_for(&mut self, proxy: &Proxy) -> Result<Parts, Box<Failure>> {
         let needs_request = self.walk.needs_request()
             || self.server.errors.is_some()
             || !proxy.answers.is_empty()
@@ -188,11 +191,11 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         };
         parts.extensions.clear();
         if let Some(rewrite) = &proxy.rewrite {
-            let new = rewrite.of(&self.cx);
+            let new = rewrite.of(&self.cx)?;
             parts.method = new.method.unwrap_or(parts.method);
             parts.uri = new.target.map_or(parts.uri, Into::into);
         }
-        parts
+        Ok(parts)
     }
 
     /// The body that is sent; `None` if another upstream has it. A copy that became a GET leaves it to the request.

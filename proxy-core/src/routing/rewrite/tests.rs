@@ -15,7 +15,7 @@ fn text(text: &str) -> Template {
 /// The target that `target` becomes.
 fn after(rewrite: &Rewrite, target: &str) -> String {
     let mut cx = context("GET", &format!("http://a.test{target}"));
-    let new = rewrite.of(&cx);
+    let new = rewrite.of(&cx).unwrap();
     cx.rewrite(new.method, new.target);
     cx.target().to_owned()
 }
@@ -92,6 +92,9 @@ fn a_prefix_is_taken_off_whatever_its_case_and_escapes() {
         ("/api", "/api", "/"),
         ("/api", "/apix", "/x"),
         ("/api", "/other//x", "/other/x"),
+        // The slash behind the prefix, escaped, is the one that the rest begins with; one more is data.
+        ("/api", "/api%2Fx%2fy", "/x%2fy"),
+        ("/api", "/api/%2fx", "/%2fx"),
         ("/a b", "/a%20b/c%2Fd", "/c%2Fd"),
         ("/a%2Fb", "/a%2fb/c", "/c"),
         ("/a%2Fb", "/a/b/c", "/a/b/c"),
@@ -141,17 +144,19 @@ fn substrings_are_replaced_in_path_and_query_expressions_in_the_path() {
 }
 
 #[test]
-fn a_method_is_upper_case_and_valid_or_stays() {
+fn a_method_is_upper_case_and_one_that_is_none_is_an_error() {
     let method = |name: &str| {
         let rewrite = Rewrite {
             method: Some(text(name)),
             ..Rewrite::default()
         };
-        rewrite.of(&context("GET", "http://a.test/")).method
+        let new = rewrite.of(&context("GET", "http://a.test/"));
+        new.map(|new| new.method).map_err(|failure| failure.reason)
     };
-    assert_eq!(method("post"), Some(Method::POST));
-    assert_eq!(method("get"), None);
-    assert_eq!(method("a b"), None);
+    assert_eq!(method("post"), Ok(Some(Method::POST)));
+    assert_eq!(method("get"), Ok(None));
+    assert_eq!(method(""), Ok(None));
+    assert_eq!(method("a b"), Err(Reason::BadMethod));
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(super) fn part(part: &TlsPart, cx: &Context, out: &mut String) {
 }
 
 fn client(part: ClientCertificatePart, tls: &TlsFacts, out: &mut String) {
-    let Some(der) = tls.certificate.as_deref() else {
+    let Some(der) = tls.client.as_ref().map(|client| client.der.as_slice()) else {
         return;
     };
     let Ok((_, certificate)) = X509Certificate::from_der(der) else {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustls::client::Resumption;
+use rustls::version::{TLS12, TLS13};
 use rustls::{
     ClientConfig, ClientConnection, HandshakeKind, ProtocolVersion, RootCertStore, ServerConnection,
 };
@@ -12,6 +13,7 @@ use rustls_pki_types::ServerName;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
+use super::super::Versions;
 use super::super::files::Facts;
 use super::*;
 
@@ -62,7 +64,8 @@ impl Fixture {
     }
 
     fn server(&self, sites: &[TlsSite]) -> Arc<ServerConfig> {
-        self.certificates.server_config(sites, &ALPN).unwrap()
+        let plan = self.certificates.plan(sites, &[policy()]).unwrap();
+        Arc::clone(plan.always().unwrap())
     }
 
     fn client(&self) -> ClientConfig {
@@ -85,6 +88,15 @@ impl Fixture {
     fn advance(&self, seconds: u64) {
         self.clock.0.fetch_add(seconds, Ordering::Relaxed);
     }
+}
+
+/// For all connections.
+fn policy() -> TlsPolicy {
+    let terms = Terms {
+        alpn: ALPN.map(<[u8]>::to_vec).into(),
+        ..Terms::default()
+    };
+    TlsPolicy { names: None, terms }
 }
 
 fn site(names: &[&str], source: CertSource) -> TlsSite {
@@ -437,6 +449,29 @@ fn a_stranger_makes_no_certificates() {
 }
 
 #[test]
+fn policies_on_equal_terms_share_one_configuration() {
+    let f = Fixture::new();
+    let named = |name: String, versions| TlsPolicy {
+        names: Some(vec![name]),
+        terms: Terms {
+            versions,
+            ..policy().terms
+        },
+    };
+    let mut policies: Vec<_> = (0..1000)
+        .map(|number| named(format!("{number}.test"), Versions::Both))
+        .collect();
+    policies.push(named("old.test".to_owned(), Versions::Only12));
+
+    let plan = f.certificates.plan(&[internal(&["0.test"])], &policies).unwrap();
+
+    let of = |name| plan.choose(Some(name));
+    assert!(Arc::ptr_eq(of("0.test"), of("999.test")));
+    assert!(!Arc::ptr_eq(of("0.test"), of("old.test")));
+    assert!(!Arc::ptr_eq(of("0.test"), of("1000.test")), "nobody is for it");
+}
+
+#[test]
 fn all_errors_are_reported_at_once() {
     let f = Fixture::new();
     let missing = CertSource::Files {
@@ -450,7 +485,7 @@ fn all_errors_are_reported_at_once() {
         internal(&["good.example.com"]),
     ];
 
-    let errors = f.certificates.server_config(&sites, &ALPN).unwrap_err();
+    let errors = f.certificates.plan(&sites, &[policy()]).unwrap_err();
 
     let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
     assert_eq!(errors.len(), 4, "{errors:?}");

@@ -14,7 +14,7 @@ fn slot() -> Arc<Slot> {
     ))
 }
 
-fn resolver(names: &[(&str, &Arc<Slot>)]) -> SniResolver {
+fn sites(names: &[(&str, &Arc<Slot>)]) -> SniResolver {
     let mut resolver = SniResolver::default();
     for (name, slot) in names {
         resolver.insert(ServedName::parse(name).unwrap(), slot);
@@ -22,8 +22,20 @@ fn resolver(names: &[(&str, &Arc<Slot>)]) -> SniResolver {
     resolver
 }
 
+fn shown(sites: SniResolver) -> Shown {
+    Shown {
+        sites: Arc::new(sites),
+        default_name: None,
+        fallback_name: None,
+    }
+}
+
+fn resolver(names: &[(&str, &Arc<Slot>)]) -> Shown {
+    shown(sites(names))
+}
+
 #[track_caller]
-fn assert_found(resolver: &SniResolver, name: Option<&str>, expected: Option<&Arc<Slot>>) {
+fn assert_found(resolver: &Shown, name: Option<&str>, expected: Option<&Arc<Slot>>) {
     let found = resolver.find(name);
     assert_eq!(found.map(Arc::as_ptr), expected.map(Arc::as_ptr), "{name:?}");
 }
@@ -54,8 +66,9 @@ fn an_exact_name_comes_before_a_wildcard_for_one_label() {
 #[test]
 fn the_catch_all_takes_unknown_names_and_none() {
     let (named, catch_all) = (slot(), slot());
-    let mut resolver = resolver(&[("app.example.com", &named)]);
-    resolver.insert_catch_all(&catch_all);
+    let mut sites = sites(&[("app.example.com", &named)]);
+    sites.insert_catch_all(&catch_all);
+    let resolver = shown(sites);
 
     assert_found(&resolver, Some("app.example.com"), Some(&named));
     assert_found(&resolver, Some("example.org"), Some(&catch_all));
@@ -72,6 +85,31 @@ fn without_a_name_the_certificate_for_an_address_comes_before_the_first_one() {
 
     assert_found(&resolver, None, Some(&address));
     assert_found(&resolver, Some("192.0.2.1"), None);
+}
+
+#[test]
+fn the_default_name_is_for_those_that_send_none_and_the_fallback_for_unknown_ones() {
+    let (a, b, address, catch_all) = (slot(), slot(), slot(), slot());
+    let mut sites = sites(&[("a.test", &a), ("*.b.test", &b), ("192.0.2.1", &address)]);
+    sites.insert_catch_all(&catch_all);
+    let name = |name: &str| Some(ServedName::parse(name).unwrap());
+    let mut resolver = Shown {
+        default_name: name("x.b.test"),
+        ..shown(sites)
+    };
+    assert_found(&resolver, None, Some(&b));
+    assert_found(&resolver, Some("a.test"), Some(&a));
+    assert_found(&resolver, Some("c.test"), Some(&catch_all));
+
+    resolver.fallback_name = name("192.0.2.1");
+    assert_found(&resolver, None, Some(&b));
+    assert_found(&resolver, Some("a.test"), Some(&a));
+    assert_found(&resolver, Some("c.test"), Some(&address));
+
+    resolver.default_name = name("unknown.test");
+    assert_found(&resolver, None, Some(&address));
+    resolver.fallback_name = None;
+    assert_found(&resolver, None, Some(&catch_all));
 }
 
 #[test]

@@ -57,7 +57,8 @@ impl H2 {
         Self::over(stream, format!("https://{host}")).await
     }
 
-    async fn over(stream: impl super::wire::Stream + 'static, origin: String) -> Self {
+    /// Speaks over `stream`; requests are for `origin`, a URL without a path.
+    pub(crate) async fn over(stream: impl super::wire::Stream + 'static, origin: String) -> Self {
         if let Some(tcp) = stream.tcp() {
             tcp.set_nodelay(true).expect("the socket is open");
         }
