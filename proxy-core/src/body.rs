@@ -137,6 +137,14 @@ impl Body {
         Kind::Around(Box::new(body)).into()
     }
 
+    /// A body whose first piece was read already.
+    pub(crate) fn rejoined(first: Bytes, rest: Self) -> Self {
+        Self::around(Rejoined {
+            first: Some(first).filter(|first| !first.is_empty()),
+            rest,
+        })
+    }
+
     /// What follows the head of a 101.
     pub(crate) fn upgraded(connection: Upgraded<Io>) -> Self {
         Kind::Upgraded(Box::new(connection)).into()
@@ -296,7 +304,7 @@ impl Outgoing for Body {
         let rest = std::mem::replace(&mut self.kind, Kind::Empty);
         self.kind = match rest {
             Kind::Empty => Kind::Full(data),
-            rest => Kind::Foreign(UnsyncBoxBody::new(Rejoined {
+            rest => Kind::Around(Box::new(Rejoined {
                 first: Some(data),
                 rest: rest.into(),
             })),
@@ -338,6 +346,12 @@ impl HttpBody for Rejoined {
             Some(rest) => SizeHint::with_exact(first.saturating_add(rest)),
             None => SizeHint::default(),
         }
+    }
+}
+
+impl Around for Rejoined {
+    fn inner(&mut self) -> &mut Body {
+        &mut self.rest
     }
 }
 

@@ -39,6 +39,8 @@ pub(crate) enum Reason {
     TimedOut,
     /// The upstream closed the connection before its answer.
     Closed,
+    /// The upstream's answer ended before it was whole.
+    Cut,
     /// The upstream's answer is not valid HTTP, or framed in a way that cannot be trusted.
     BadResponse,
     /// There is no upstream to choose from.
@@ -106,6 +108,7 @@ impl Reason {
             | Self::Unreachable
             | Self::TimedOut
             | Self::Closed
+            | Self::Cut
             | Self::BadResponse => Side::Upstream,
             Self::NoUpstream
             | Self::Loop
@@ -130,6 +133,7 @@ impl Reason {
             | Self::Refused
             | Self::Unreachable
             | Self::Closed
+            | Self::Cut
             | Self::BadResponse
             // As Caddy, which finds it out when it sends the request.
             | Self::BadMethod
@@ -159,6 +163,7 @@ impl Reason {
             Self::Unreachable => "the upstream cannot be reached",
             Self::TimedOut => "the upstream did not answer in time",
             Self::Closed => "the upstream closed the connection before its answer",
+            Self::Cut => "the upstream's answer ended before it was whole",
             Self::BadResponse => "the upstream's answer is not valid HTTP",
             Self::Loop => "the request goes round in circles",
             Self::NoUpstream => "no upstream is configured for this request",

@@ -1,5 +1,6 @@
 //! HTTP as the proxy speaks it to clients: connections, head checks, header rules, replies.
 
+pub(crate) mod buffer;
 pub(crate) mod connection;
 pub(crate) mod forwarded;
 pub(crate) mod hop_by_hop;

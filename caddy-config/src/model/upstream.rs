@@ -65,10 +65,12 @@ pub struct ReverseProxy {
     /// How long an upgraded connection may stay open; `None` is no limit.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
     pub stream_timeout: Option<Duration>,
-    /// How long upgraded connections outlive the configuration that they belong to; `None` is not at all in Caddy.
+    /// How long upgraded connections outlive the configuration that they belong to; `None` is not at all in Caddy. In
+    /// Doorway only the end of their listener ends them, after the grace period or this time, whichever is longer.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
     pub stream_close_delay: Option<Duration>,
-    /// Bytes of the buffers of an upgraded connection; `None` is 32 KiB in Caddy.
+    /// Bytes of the buffers of an upgraded connection; `None` is 32 KiB in Caddy, and 8 KiB
+    /// for each direction in Doorway.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_buffer_size: Option<u32>,
     /// Changes to the request sent; the one that later handlers see stays as it is.

@@ -162,32 +162,34 @@ pub(super) const ROWS: &[Support] = &[
     row(
         ReverseProxy,
         "request_buffers",
-        Accepted,
-        "request bodies are passed on as they come",
+        Active,
+        "a request whose whole body fits gets a Content-Length, and `lb_retry_match` can have it sent again; `unlimited` \
+         has no limit but that of `request_body`",
     ),
     row(
         ReverseProxy,
         "response_buffers",
-        Accepted,
-        "response bodies are passed on as they come",
+        Active,
+        "an answer that breaks while it is read is a 502; nothing of an endless one arrives with `unlimited`",
     ),
     row(
         ReverseProxy,
         "stream_timeout",
-        Accepted,
-        "streams stay open as long as both sides want",
+        Active,
+        "of upgraded connections; without it they stay open as long as both sides want",
     ),
     row(
         ReverseProxy,
         "stream_close_delay",
         Active,
-        "streams of unchanged sites outlive a reload anyway",
+        "how long upgraded connections stay open at least when their listener goes, if that is longer than \
+         `grace_period`; other reloads do not touch them",
     ),
     row(
         ReverseProxy,
         "stream_buffer_size",
-        Accepted,
-        "the size of buffers is Doorway's own",
+        Active,
+        "of upgraded connections, for each direction; 8 KiB",
     ),
     row(
         ReverseProxy,
@@ -204,8 +206,8 @@ pub(super) const ROWS: &[Support] = &[
     row(
         ReverseProxy,
         "verbose_logs",
-        Accepted,
-        "requests to upstreams have no lines of their own",
+        Active,
+        "a line at the level debug for each attempt at an upstream",
     ),
     row(ReverseProxy, "transport", Active, "`http`"),
     row(

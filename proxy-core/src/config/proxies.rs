@@ -6,7 +6,7 @@ use super::balancing;
 use super::compile::Compiler;
 use super::handlers;
 use super::routes::{self, DoorsInScope};
-use crate::forward::proxy::{Answers, Proxy, Then, Up};
+use crate::forward::proxy::{Answers, Proxy, Streams, Then, Up};
 use crate::ip_set::IpSet;
 use crate::upstream::cluster::Source;
 
@@ -21,7 +21,12 @@ pub(super) fn compile(
         && proxy.headers.is_none()
         && proxy.handle_response.is_empty()
         && proxy.trusted_proxies.is_empty()
-        && proxy.load_balancing.is_none();
+        && proxy.load_balancing.is_none()
+        && buffer(proxy.request_buffers).is_none()
+        && buffer(proxy.response_buffers).is_none()
+        && proxy.stream_timeout.is_none()
+        && proxy.stream_close_delay.is_none()
+        && proxy.stream_buffer_size.is_none();
     if is_plain {
         return None;
     }
@@ -48,7 +53,27 @@ pub(super) fn compile(
         trusted: (!trusted.is_empty()).then(|| IpSet::new(&trusted)),
         selection: balancing::selection(compiler, policy, source),
         resend: balancing.and_then(|balancing| balancing::resend(compiler, &balancing.retry_match)),
+        request_buffer: buffer(proxy.request_buffers),
+        response_buffer: buffer(proxy.response_buffers),
+        streams: Streams {
+            timeout: proxy.stream_timeout.filter(|limit| !limit.is_zero()),
+            close_delay: proxy.stream_close_delay.unwrap_or_default(),
+            buffer: proxy
+                .stream_buffer_size
+                .and_then(|size| usize::try_from(size).ok())
+                .filter(|size| *size > 0)
+                .unwrap_or(Streams::DEFAULT.buffer),
+        },
     }))
+}
+
+/// The most bytes that are read ahead.
+fn buffer(size: Option<model::BufferSize>) -> Option<u64> {
+    match size? {
+        model::BufferSize::Bytes(0) => None,
+        model::BufferSize::Bytes(bytes) => Some(bytes.into()),
+        model::BufferSize::Unlimited => Some(u64::MAX),
+    }
 }
 
 fn up(compiler: &mut Compiler<'_>, ops: &model::HeaderOps) -> Up {

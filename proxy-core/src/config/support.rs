@@ -69,12 +69,6 @@ pub(super) fn proxy(compiler: &mut Compiler<'_>, proxy: &model::ReverseProxy) {
                 "to {placeholder}",
                 has(|dial| matches!(dial, model::UpstreamAddress::Template(_))),
             ),
-            ("request_buffers", proxy.request_buffers.is_some()),
-            ("response_buffers", proxy.response_buffers.is_some()),
-            ("stream_timeout", proxy.stream_timeout.is_some()),
-            ("stream_close_delay", proxy.stream_close_delay.is_some()),
-            ("stream_buffer_size", proxy.stream_buffer_size.is_some()),
-            ("verbose_logs", proxy.verbose_logs),
         ],
     );
     if let Some(source) = &proxy.dynamic_upstreams {

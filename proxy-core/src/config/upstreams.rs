@@ -53,6 +53,7 @@ pub(super) fn cluster(
         panic_threshold: balancing.panic_threshold.filter(|percent| *percent > 0),
         panics: AtomicBool::new(false),
         measures: balancing::measures(balancing.selection_policy.as_ref()),
+        verbose: proxy.verbose_logs,
         gates: FailureGates::default(),
     })
 }

@@ -272,17 +272,24 @@ async fn attempt(
     beside: &Beside<'_>,
     before: &mut Prepared<'_, '_>,
 ) -> Result<Answered, Missed> {
+    let started = cluster.verbose.then(Instant::now);
     let turn = worker.choose(usize::MAX);
     let addresses = match upstream.addresses(cluster.dial_timeout, turn).await {
         Ok(addresses) => addresses,
-        Err(failure) => return Err(Missed::Unsent(request, failure)),
+        Err(failure) => {
+            let missed = Err(Missed::Unsent(request, failure));
+            exchange::tell(cluster, upstream, started, &missed);
+            return missed;
+        }
     };
     if let Some((before, cx)) = before {
         before.go_to(upstream.name().host(), upstream.port(), cx, &mut request);
     }
     let in_flight = worker.tally.begin(upstream.slot());
     let began = cluster.measures.then(Instant::now);
-    let (mut response, address) = exchange::send(worker, cluster, &addresses, request, beside).await?;
+    let outcome = exchange::send(worker, cluster, &addresses, request, beside).await;
+    exchange::tell(cluster, upstream, started, &outcome);
+    let (mut response, address) = outcome?;
     let standing = upstream.slot().standing();
     standing.trust(Instant::now);
     if let Some(began) = began {

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use http::header::{self, HeaderMap};
 use http::{Request, Response, StatusCode};
 use tokio::time::Instant;
+use tracing::debug;
 
 use super::attempts::{self, Choice};
 use super::interim::Interim;
@@ -209,6 +210,31 @@ pub(crate) async fn exchange(
     }
 }
 
+/// A line for one attempt at an upstream, for those who want to see each.
+pub(super) fn tell(
+    cluster: &Cluster,
+    upstream: &impl std::fmt::Display,
+    began: Option<Instant>,
+    outcome: &Result<Answered, Missed>,
+) {
+    let Some(began) = began.filter(|_| cluster.verbose) else {
+        return;
+    };
+    let took = began.elapsed();
+    match outcome {
+        Ok((response, address)) => {
+            debug!(%upstream, %address, status = response.status().as_u16(), ?took, "upstream answered");
+        }
+        Err(missed) => {
+            let (sent, failure) = match missed {
+                Missed::Unsent(_, failure) => (false, failure),
+                Missed::Sent(failure) => (true, failure),
+            };
+            debug!(%upstream, reason = %failure, sent, ?took, "upstream did not answer");
+        }
+    }
+}
+
 async fn to_pod(
     worker: &Worker,
     cluster: &Cluster,
@@ -217,7 +243,10 @@ async fn to_pod(
     request: Box<Request<Body>>,
     beside: &Beside<'_>,
 ) -> Result<Answered, Failed> {
-    let missed = match send(worker, cluster, &Some(address), request, beside).await {
+    let began = cluster.verbose.then(Instant::now);
+    let outcome = send(worker, cluster, &Some(address), request, beside).await;
+    tell(cluster, &address, began, &outcome);
+    let missed = match outcome {
         Ok(answered) => return Ok(answered),
         Err(missed) => missed,
     };

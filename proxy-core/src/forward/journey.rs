@@ -17,7 +17,7 @@ use super::interim;
 use super::view::{ServerView, View};
 use super::worker::Worker;
 use crate::auth::{Check, Verdict};
-use crate::body::Body;
+use crate::body::{Body, BoxError};
 use crate::encode::{self, Encode, first_piece};
 use crate::error::{Failure, Reason};
 use crate::facts::Facts;
@@ -83,6 +83,16 @@ pub(super) enum Waited<'a> {
         asked: encode::Asked,
         response: Box<Response<Body>>,
         first: Option<u64>,
+    },
+    /// A request's body for the proxy with this number, as much of it as is read before it is sent.
+    Request {
+        number: usize,
+        body: Result<Body, BoxError>,
+    },
+    /// An answer and as much of its body as is read before it is passed on.
+    Answer {
+        sent: Box<Sent<'a>>,
+        answer: Result<Box<Response<Body>>, BoxError>,
     },
 }
 
@@ -261,6 +271,14 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
                 encode.answer(asked, &mut response, first, &self.worker.encoders);
                 self.settle(*response)
             }
+            Waited::Request { number, body } => match self.buffered(number, body) {
+                Some(next) => next,
+                None => self.walk(),
+            },
+            Waited::Answer { sent, answer } => match self.answer_buffered(&sent, answer) {
+                Some(next) => next,
+                None => self.walk(),
+            },
         }
     }
 
@@ -442,6 +460,16 @@ impl RequestBody {
         match self {
             Self::Whole(body) => body.is_end_stream(),
             Self::Spent => false,
+        }
+    }
+
+    /// The body, if not all of it is there.
+    fn take_coming(&mut self) -> Option<Body> {
+        match self {
+            Self::Whole(body) if !body.is_whole() && !body.is_end_stream() => {
+                Some(std::mem::replace(body, Body::empty()))
+            }
+            Self::Whole(_) | Self::Spent => None,
         }
     }
 

@@ -1,5 +1,7 @@
 //! What a `reverse_proxy` does with requests and answers, beside sending them.
 
+use std::time::Duration;
+
 use super::exchange::Resend;
 use super::selection::Selection;
 use crate::ip_set::IpSet;
@@ -26,6 +28,22 @@ pub(crate) struct Proxy {
     pub(crate) selection: Selection,
     /// What is sent again although it may have reached an application.
     pub(crate) resend: Option<Resend>,
+    /// How much of a request's body is read before an upstream is chosen.
+    pub(crate) request_buffer: Option<u64>,
+    /// How much of an answer's body is read before anything is done with the answer.
+    pub(crate) response_buffer: Option<u64>,
+    pub(crate) streams: Streams,
+}
+
+/// What is kept to with upgraded connections.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Streams {
+    /// How long they may stay open.
+    pub(crate) timeout: Option<Duration>,
+    /// How long they may stay open at least after their listener has gone.
+    pub(crate) close_delay: Duration,
+    /// Bytes of the buffer for each direction.
+    pub(crate) buffer: usize,
 }
 
 /// One that changes nothing.
@@ -37,7 +55,20 @@ pub(crate) static PLAIN: Proxy = Proxy {
     trusted: None,
     selection: Selection::RANDOM,
     resend: None,
+    request_buffer: None,
+    response_buffer: None,
+    streams: Streams::DEFAULT,
 };
+
+// === impl Streams ===
+
+impl Streams {
+    pub(crate) const DEFAULT: Self = Self {
+        timeout: None,
+        close_delay: Duration::ZERO,
+        buffer: 8 * 1024,
+    };
+}
 
 /// Changes to the fields of a request that is sent.
 #[derive(Debug)]

@@ -37,6 +37,11 @@ impl Marks {
         self.0 & wanted.0 != 0
     }
 
+    /// These, but not `less`.
+    pub(crate) const fn without(self, less: Self) -> Self {
+        Self(self.0 & !less.0)
+    }
+
     /// These and `more`.
     pub(crate) const fn and(self, more: Self) -> Self {
         Self(self.0 | more.0)

@@ -56,6 +56,8 @@ struct Open {
 struct Entry {
     state: Arc<ConnState>,
     limits: ConnLimits,
+    /// The least ticks until it is closed once its listener has gone.
+    stays: u32,
     leaving: Option<Leaving>,
     watch: Watch,
     bodies: BodyWatch,
@@ -115,9 +117,12 @@ impl Default for ConnLimits {
 // === impl Connections ===
 
 impl Connections {
-    /// Watches a connection until the registration is dropped.
     /// Looks after a connection until the result is dropped.
     pub(crate) fn register(self: &Arc<Self>, state: Arc<ConnState>, limits: ConnLimits) -> Registration {
+        self.register_for(state, limits, 0)
+    }
+
+    fn register_for(self: &Arc<Self>, state: Arc<ConnState>, limits: ConnLimits, stays: u32) -> Registration {
         let mut open = self.lock();
         let id = open.next;
         open.next += 1;
@@ -126,6 +131,7 @@ impl Connections {
             Entry {
                 state,
                 limits,
+                stays,
                 leaving: None,
                 watch: Watch::default(),
                 bodies: BodyWatch::default(),
@@ -139,11 +145,16 @@ impl Connections {
     }
 
     /// Counts a tunnel as an open connection with a request in flight until the guard is dropped. Nothing
-    /// of a tunnel has a limit.
-    pub(crate) fn tunnel(self: &Arc<Self>, group: Group) -> (Arc<ConnState>, impl Send + use<>) {
+    /// of a tunnel has a limit; `stays` is how long it stays open at least once its listener has gone.
+    pub(crate) fn tunnel(
+        self: &Arc<Self>,
+        group: Group,
+        stays: Duration,
+    ) -> (Arc<ConnState>, impl Send + use<>) {
         let state = Arc::new(ConnState::in_group(group));
         let in_flight = state.begin();
-        let registration = self.register(Arc::clone(&state), ConnLimits::default());
+        let stays = if stays.is_zero() { 0 } else { ticks(stays) };
+        let registration = self.register_for(Arc::clone(&state), ConnLimits::default(), stays);
         (state, (registration, in_flight))
     }
 
@@ -224,7 +235,7 @@ impl Entry {
         }
         self.leaving = Some(Leaving {
             asked_in: if is_fresh { patience } else { 0 },
-            closed_in,
+            closed_in: closed_in.max(self.stays),
         });
     }
 }

@@ -93,12 +93,14 @@ impl OnUpgrade {
 
 /// Copies bytes both ways until both directions have ended or one side broke. What either side sent right
 /// behind the handshake comes first.
-pub(crate) async fn tunnel(client: OnUpgrade, mut upstream: impl Stream) {
+///
+/// `buffer` is how many bytes of each direction are held at most.
+pub(crate) async fn tunnel(client: OnUpgrade, mut upstream: impl Stream, buffer: usize) {
     let Some(mut client) = client.connection().await else {
         debug!("the client left before its connection was upgraded");
         return;
     };
-    match tokio::io::copy_bidirectional(&mut client, &mut upstream).await {
+    match tokio::io::copy_bidirectional_with_sizes(&mut client, &mut upstream, buffer, buffer).await {
         Ok((from_client, from_upstream)) => debug!(from_client, from_upstream, "tunnel ended"),
         Err(error) => debug!(%error, "tunnel broke"),
     }

@@ -41,6 +41,8 @@ pub(crate) struct Cluster {
     pub(crate) panics: AtomicBool,
     /// The time until an answer is measured.
     pub(crate) measures: bool,
+    /// Each attempt at an upstream has a line in the log, at the level debug.
+    pub(crate) verbose: bool,
     pub(crate) gates: FailureGates,
 }
 

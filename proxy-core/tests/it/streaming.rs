@@ -2,6 +2,7 @@
 //! never looks whole.
 
 mod both_ways;
+mod buffers;
 mod cuts;
 mod interim;
 mod upgrades;

@@ -9,8 +9,8 @@ use http::{Method, Request, Response, StatusCode, Version, header};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 
-use super::{Journey, Next};
-use crate::body::Body;
+use super::{Journey, Next, RequestBody, Waited, Waiting};
+use crate::body::{Body, BoxError};
 use crate::error::{Failure, Reason};
 use crate::forward::attempts::{Choice, StickyCookie};
 use crate::forward::exchange::{self, Answered, Before, Beside, Failed, Target};
@@ -22,9 +22,9 @@ use crate::forward::selection::Selection;
 use crate::forward::upload::{self, Upload};
 use crate::forward::worker::Worker;
 use crate::http::forwarded::{self, Client, X_FORWARDED_PROTO};
-use crate::http::limit;
 use crate::http::marks::Marks;
 use crate::http::upgrade::{self, Wanted};
+use crate::http::{buffer, limit};
 use crate::routing::header_ops::HeaderOps;
 use crate::routing::respond::Status;
 use crate::routing::trace::Tracer;
@@ -53,6 +53,24 @@ async fn read_rest(mut body: Body) {
     let reading = async { while let Some(Ok(_)) = body.frame().await {} };
     // If it takes too long, the connection ends with the body.
     let _in_time = tokio::time::timeout(REST_TIME, reading).await;
+}
+
+/// Reads the beginning of an answer's body.
+fn read_answer<'a>(sent: Box<Sent<'a>>, response: Response<Body>, most: u64) -> Waiting<'a> {
+    Box::pin(async move {
+        let (head, body) = response.into_parts();
+        let body = buffer::ahead(body, most).await;
+        let answer = body.map(|body| Box::new(Response::from_parts(head, body)));
+        Waited::Answer { sent, answer }
+    })
+}
+
+/// Waits until a tunnel's time is over, which is never without a limit.
+async fn over(limit: Option<Duration>) {
+    match limit {
+        Some(limit) => tokio::time::sleep(limit).await,
+        None => std::future::pending().await,
+    }
 }
 
 // === impl Sent ===
@@ -112,15 +130,40 @@ impl<'a> Sent<'a> {
 impl<'a, T: Tracer<'a>> Journey<'a, T> {
     /// Makes the request that goes to an upstream.
     pub(super) fn proxy(&mut self, number: usize) -> Option<Next<'a>> {
-        let view = self.view;
-        let Some(cluster) = view.clusters.get(number) else {
+        let Some(cluster) = self.view.clusters.get(number) else {
             return self.fail(Reason::NoUpstream.into());
         };
-        let proxy = view.proxy(number);
+        let proxy = self.view.proxy(number);
         let marks = Marks::of(&self.cx.parts.headers);
         if marks.any(Marks::VIA) && forwarded::is_looping(&self.cx.parts.headers) {
             return self.fail(Reason::Loop.into());
         }
+        if let Some(most) = proxy.request_buffer
+            && let Some(body) = self.body.take_coming()
+        {
+            let body = limit::within(body, self.server.body_timeout);
+            return Some(Next::Wait(Box::pin(async move {
+                let body = buffer::ahead(body, most).await;
+                Waited::Request { number, body }
+            })));
+        }
+        self.forward(number, cluster, marks)
+    }
+
+    /// Goes on with a request whose body was to be read first.
+    pub(super) fn buffered(&mut self, number: usize, body: Result<Body, BoxError>) -> Option<Next<'a>> {
+        match body {
+            Ok(body) => self.body = RequestBody::Whole(body),
+            Err(error) => return self.fail(Failure::of_body(error)),
+        }
+        let marks = Marks::of(&self.cx.parts.headers);
+        let cluster = self.view.clusters.get(number)?;
+        self.forward(number, cluster, marks)
+    }
+
+    /// Chooses where the request goes and makes what is sent there.
+    fn forward(&mut self, number: usize, cluster: &'a Cluster, mut marks: Marks) -> Option<Next<'a>> {
+        let proxy = self.view.proxy(number);
         let Some(target) = self.target(cluster, proxy) else {
             return self.fail(Reason::NoUpstream.into());
         };
@@ -143,7 +186,14 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             return self.fail(Reason::BodySpent.into());
         };
         self.let_go();
-        let body = limit::within(body.upwards(), self.server.body_timeout);
+        let body = if proxy.request_buffer.is_some() {
+            // Its time has begun before, and the client was told to send it.
+            parts.headers.remove(header::EXPECT);
+            marks = marks.without(Marks::EXPECT);
+            body.upwards()
+        } else {
+            limit::within(body.upwards(), self.server.body_timeout)
+        };
         let (body, upload) = match cluster.protocol {
             // The answer drives the upload, and takes it with it when it ends.
             Protocol::Http1 => (body, None),
@@ -260,12 +310,36 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             facts.answered();
         }
         let next = match answered.and_then(|answered| self.accept(answered, &mut sent)) {
-            Ok(response) => self.decide(&sent, response),
+            Ok(response) => match sent.proxy.response_buffer {
+                Some(most) if !response.body().is_whole() && !response.body().is_end_stream() => {
+                    return Next::Wait(read_answer(sent, response, most));
+                }
+                _ => self.decide(&sent, response),
+            },
             Err(failed) => self.fail_at(&sent.cluster.gates, failed),
         };
         match next {
             Some(next) => next,
             None => self.walk(),
+        }
+    }
+
+    /// Goes on with an answer whose body was to be read first.
+    pub(super) fn answer_buffered(
+        &mut self,
+        sent: &Sent<'a>,
+        answer: Result<Box<Response<Body>>, BoxError>,
+    ) -> Option<Next<'a>> {
+        match answer {
+            Ok(response) => self.decide(sent, *response),
+            Err(error) => {
+                let upstream = self.log.as_ref().and_then(|log| log.1.upstream);
+                let failed = Failed {
+                    failure: Failure::from(Reason::Cut).with_source(error),
+                    upstream: upstream.map_or_else(String::new, |upstream| upstream.to_string()),
+                };
+                self.fail_at(&sent.cluster.gates, failed)
+            }
         }
     }
 
@@ -286,12 +360,14 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
                 .zip(self.client_upgrade.take())
                 .ok_or(Reason::BadResponse)?;
             let group = self.connection.state().group();
-            let (state, open) = self.worker.connections.tunnel(group);
+            let streams = sent.proxy.streams;
+            let (state, open) = self.worker.connections.tunnel(group, streams.close_delay);
             self.worker.tasks.spawn("tunnel", async move {
                 let (_open, _held) = (open, held);
                 tokio::select! {
-                    () = upgrade::tunnel(client, upstream) => {}
+                    () = upgrade::tunnel(client, upstream, streams.buffer) => {}
                     () = state.closed() => {}
+                    () = over(streams.timeout) => {}
                 }
             });
         }

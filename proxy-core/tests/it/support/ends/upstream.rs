@@ -50,7 +50,7 @@ struct Http2Connection {
 // === impl Upstreams ===
 
 impl Upstreams {
-    pub(super) async fn bind(back: Back) -> Self {
+    pub(crate) async fn bind(back: Back) -> Self {
         Self {
             origin: Origin::bind(Ipv4Addr::LOCALHOST).await,
             back,
