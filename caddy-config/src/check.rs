@@ -9,8 +9,8 @@ pub(crate) use self::{
     auth::{HASH_HELP, password_hash, user_name},
     geo::{country, download_url, is_assigned, redirect_domain},
     proxy::{
-        bound, choose, cookie_name, health_upstream, is_status_or_class, percent, port_text, proxy_url,
-        weights,
+        at_least_one, bound, breaker_window, choose, cookie_name, health_upstream, health_value,
+        is_status_or_class, percent, port_text, proxy_url, weights,
     },
     tls::{
         CLIENT_AUTH_MODES, alpn, authority, base64, cipher, curve, http_url, renewal_window_ratio, versions,

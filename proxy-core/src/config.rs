@@ -7,6 +7,7 @@ mod connection_policies;
 mod encode;
 mod error;
 mod handlers;
+mod health;
 mod https;
 mod logs;
 mod matchers;

@@ -17,7 +17,7 @@ use caddy_config::Config;
 
 use crate::config::BuildErrors;
 
-pub use facts::{Authority, PodState, UpstreamState};
+pub use facts::{Authority, BreakerState, PodState, UpstreamState};
 pub(crate) use reconciler::Reconciler;
 
 /// Replaces the configuration of a running proxy, and tells what it is. Cheap to clone.

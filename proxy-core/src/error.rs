@@ -43,7 +43,7 @@ pub(crate) enum Reason {
     Cut,
     /// The upstream's answer is not valid HTTP, or framed in a way that cannot be trusted.
     BadResponse,
-    /// There is no upstream to choose from.
+    /// There is no upstream to choose from, or none that takes requests now.
     NoUpstream,
     /// The request has come through this kind of proxy too often.
     Loop,
@@ -78,6 +78,8 @@ pub(crate) enum Reason {
 pub(crate) struct Failure {
     pub(crate) reason: Reason,
     pub(crate) status: StatusCode,
+    /// The seconds after which trying again makes sense.
+    pub(crate) retry_after: Option<u8>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -166,7 +168,7 @@ impl Reason {
             Self::Cut => "the upstream's answer ended before it was whole",
             Self::BadResponse => "the upstream's answer is not valid HTTP",
             Self::Loop => "the request goes round in circles",
-            Self::NoUpstream => "no upstream is configured for this request",
+            Self::NoUpstream => "no upstream is available",
             Self::NoRoute => "no route answers this request",
             Self::Misdirected => "the host is not the server name of the TLS connection",
             Self::Raised => "the configuration answers with an error",
@@ -199,6 +201,11 @@ impl Failure {
 
     pub(crate) fn with_status(mut self, status: StatusCode) -> Self {
         self.status = status;
+        self
+    }
+
+    pub(crate) fn with_retry_after(mut self, seconds: u8) -> Self {
+        self.retry_after = Some(seconds);
         self
     }
 
@@ -242,6 +249,7 @@ impl From<Reason> for Failure {
         Self {
             reason,
             status: reason.status(),
+            retry_after: None,
             source: None,
         }
     }

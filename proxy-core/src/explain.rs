@@ -17,7 +17,7 @@ use thiserror::Error;
 
 use self::names::Names;
 use self::recorder::Recorder;
-pub use self::report::{Destination, Explanation, Outcome, Refusal, Step};
+pub use self::report::{Destination, Explanation, Outcome, Refusal, Skipped, Step};
 use crate::body::Body;
 use crate::config::BuildErrors;
 use crate::config::compile::{self, Compiled, Planned, Surroundings};

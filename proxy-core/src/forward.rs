@@ -2,6 +2,7 @@
 
 pub(crate) mod access_log;
 mod attempts;
+mod choice;
 pub(crate) mod exchange;
 pub(crate) mod interim;
 mod journey;

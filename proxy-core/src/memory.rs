@@ -79,6 +79,8 @@ pub(crate) fn view(caddyfile: &str) -> Arc<Snapshot<View>> {
         metrics: Arc::new(Metrics::new(1)),
         passwords: Arc::default(),
         slots: Slots::default(),
+        prober: Arc::default(),
+        breakers: Arc::default(),
         environment: Environment::default(),
         bare_line_feeds: false,
         strict: false,

@@ -26,6 +26,7 @@ use crate::snapshot::Snapshot;
 use crate::stats::Stats;
 use crate::thread::{self, Thread};
 use crate::tls::Certificates;
+use crate::upstream::health::Prober;
 use crate::upstream::load::Slots;
 use crate::upstream::resolve::{ResolveSettings, ResolverSet};
 
@@ -66,6 +67,7 @@ pub struct Proxy {
     threads: Vec<Thread>,
     embedded: Arc<Worker>,
     resolvers: Arc<ResolverSet>,
+    prober: Arc<Prober>,
     certificates: Arc<Certificates>,
     warnings: Vec<String>,
 }
@@ -124,8 +126,9 @@ impl Proxy {
         let count = if options.listen { options.workers.max(1) } else { 0 };
         let (threads, channels) = (0..count).map(|_| Thread::new(new_worker())).unzip();
         let embedded = new_worker();
-        let (resolvers, certificates) = (
+        let (resolvers, prober, certificates) = (
             Arc::clone(&surroundings.resolvers),
+            Arc::clone(&surroundings.prober),
             Arc::clone(&surroundings.certificates),
         );
         let metrics = Arc::clone(&surroundings.metrics);
@@ -139,6 +142,7 @@ impl Proxy {
             shared,
             threads,
             resolvers,
+            prober,
             certificates,
             warnings: applied.warnings,
         })
@@ -229,6 +233,7 @@ impl Proxy {
         let mut looked_after = pin!(async {
             tokio::join!(
                 Arc::clone(&self.resolvers).run(background.clone()),
+                Arc::clone(&self.prober).run(background.clone()),
                 Arc::clone(&self.certificates).run(background.clone()),
                 Arc::clone(&self.reconciler).run(background.clone()),
                 Arc::clone(&self.embedded).sweep(background.clone()),
@@ -291,6 +296,8 @@ fn surroundings(options: &Options) -> Result<Surroundings, BuildErrors> {
         metrics: Arc::new(Metrics::new(options.workers.max(1) + 1)),
         passwords: Arc::default(),
         slots: Slots::default(),
+        prober: Arc::default(),
+        breakers: Arc::default(),
         environment: options.environment.clone(),
         bare_line_feeds: options.bare_line_feeds,
         strict: options.strict,

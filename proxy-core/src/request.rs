@@ -64,6 +64,8 @@ pub(crate) struct Original {
 pub(crate) struct Told {
     pub(crate) reason: Reason,
     pub(crate) status: StatusCode,
+    /// The seconds after which trying again makes sense.
+    pub(crate) retry_after: Option<u8>,
     pub(crate) message: String,
     /// Tells this occurrence from others.
     pub(crate) id: String,
@@ -281,6 +283,7 @@ impl Told {
         Self {
             reason: failure.reason,
             status: failure.status,
+            retry_after: failure.retry_after,
             message: failure.message(),
             id: id.collect(),
         }

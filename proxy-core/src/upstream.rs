@@ -1,10 +1,12 @@
 //! Where requests go: names to addresses, connections to them, and the pools that keep those.
 
 pub(crate) mod balance;
+pub(crate) mod breaker;
 pub(crate) mod budget;
 pub(crate) mod channel;
 pub(crate) mod cluster;
 pub(crate) mod connect;
+pub(crate) mod health;
 pub(crate) mod http2;
 pub(crate) mod load;
 pub(crate) mod pool;

@@ -1,6 +1,7 @@
 //! Rules about single values of the reverse proxy.
 
-use crate::model::HostPort;
+use super::ValueError;
+use crate::model::{ActiveChecks, HostPort};
 
 /// How many upstreams one of which is taken.
 pub(crate) fn choose(choose: u32) -> Result<u32, &'static str> {
@@ -43,6 +44,25 @@ pub(crate) fn cookie_name(name: &str) -> Result<(), &'static str> {
     super::field_name(name).map_err(|_| "this is not the name of a cookie")
 }
 
+/// A number of which none makes no sense.
+pub(crate) fn at_least_one(number: u64) -> Result<u32, &'static str> {
+    match u32::try_from(number) {
+        Ok(0) | Err(_) => Err("expected a whole number from 1 to 4294967295"),
+        Ok(number) => Ok(number),
+    }
+}
+
+/// The requests that a circuit breaker looks back on: at least as many as may fail, at most as many as are remembered.
+pub(crate) fn breaker_window(failures: u32, window: u32) -> Result<u32, &'static str> {
+    if window < failures {
+        Err("fewer requests than failures: it would never open")
+    } else if window > 65_536 {
+        Err("expected at most 65536")
+    } else {
+        Ok(window)
+    }
+}
+
 /// Where health is asked for: a host and a port, either of which may be a placeholder.
 pub(crate) fn health_upstream(text: &str) -> Result<(), &'static str> {
     let filled_in = super::no_placeholder(text).is_err() && text.contains(':');
@@ -51,6 +71,13 @@ pub(crate) fn health_upstream(text: &str) -> Result<(), &'static str> {
     } else {
         Err("expected host:port")
     }
+}
+
+/// A field value of a check, which may name the upstream that is checked.
+pub(crate) fn health_value(text: &str) -> Result<(), ValueError> {
+    // As long as before, so that errors have their places.
+    let named = "x".repeat(ActiveChecks::TARGET.len());
+    super::field_value(&text.replace(ActiveChecks::TARGET, &named))
 }
 
 /// Whether a number is a status, or the digit of a class.

@@ -20,6 +20,18 @@ pub(super) fn headers<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) -> Heade
     }
 }
 
+/// [`field_values`] of a check, which know one placeholder more.
+pub(super) fn check_fields<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<BTreeMap<String, Vec<String>>> {
+    let value = |node: &'n Node, cx: &mut Cx<'n, '_>| {
+        let text = cx.string(node)?;
+        cx.check_value(node, check::health_value(&text))?;
+        Some(text)
+    };
+    let fields = cx.map(node, |node, cx| cx.list(node, value))?;
+    check_names(node, fields.keys(), cx);
+    Some(fields)
+}
+
 /// Field names, each with a list of values.
 pub(super) fn field_values<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<BTreeMap<String, Vec<String>>> {
     let fields = cx.map(node, |node, cx| cx.list(node, field_value))?;

@@ -1,6 +1,7 @@
 //! The reverse proxy.
 
 mod balancing;
+mod breaker;
 mod dynamic;
 mod health;
 mod tls;
@@ -8,7 +9,8 @@ mod transport;
 
 pub(super) use self::tls::{ca_pool, certificate};
 use self::{
-    balancing::load_balancing, dynamic::dynamic_upstreams, health::health_checks, transport::transport,
+    balancing::load_balancing, breaker::circuit_breaker, dynamic::dynamic_upstreams, health::health_checks,
+    transport::transport,
 };
 use super::{
     decode::{Cx, Object},
@@ -27,9 +29,9 @@ use crate::{
 };
 
 pub(super) fn reverse_proxy<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) -> ReverseProxy {
-    object.refuse("circuit_breaker", "Doorway has no plug-ins; remove it", cx);
     let mut proxy = ReverseProxy {
         transport: object.get("transport", cx, transport),
+        circuit_breaker: object.get("circuit_breaker", cx, circuit_breaker),
         load_balancing: object.get("load_balancing", cx, load_balancing),
         health_checks: object.get("health_checks", cx, health_checks),
         upstreams: Vec::new(),

@@ -2,6 +2,7 @@
 
 mod address;
 mod balancing;
+mod breaker;
 mod dynamic;
 mod health;
 mod tls;
@@ -16,6 +17,7 @@ pub use self::{
     balancing::{
         CookiePolicy, FieldPolicy, KeyPolicy, LoadBalancing, QueryPolicy, RetryBudget, SelectionPolicy,
     },
+    breaker::{BreakerRule, CircuitBreaker},
     dynamic::{AUpstreams, DynamicUpstreams, IpVersions, SrvUpstreams},
     health::{ActiveChecks, HealthChecks, PassiveChecks},
     tls::{CaPool, Renegotiation, UpstreamTls},
@@ -35,6 +37,9 @@ pub struct ReverseProxy {
     /// How to talk to the upstreams; `None` is HTTP/1.1 with the defaults of [`HttpTransport`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transport: Option<Transport>,
+    /// When an upstream that fails is left alone for a while.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub circuit_breaker: Option<CircuitBreaker>,
     /// Which upstream is taken, and how often it is tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_balancing: Option<LoadBalancing>,

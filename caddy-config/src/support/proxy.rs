@@ -7,12 +7,6 @@ use super::{
     row,
 };
 
-/// Why options of checks change nothing yet.
-const NO_CHECKS: &str = "upstreams are not checked yet: one that does not answer is found out by requests";
-
-/// Why what upstreams did before does not count yet.
-const NO_PASSIVE: &str = "failures are not counted yet: every request may choose every upstream";
-
 /// Why TLS options have to wait.
 const NO_TLS: &str = "TLS to upstreams is not there yet; write http:// if the network between is trusted";
 
@@ -129,29 +123,72 @@ pub(super) const ROWS: &[Support] = &[
         Active,
         "Doorway's own: if fewer than this percentage is healthy, all share the load; without it the answer is 503",
     ),
-    row(ReverseProxy, "health_uri", Accepted, NO_CHECKS),
-    row(ReverseProxy, "health_path", Accepted, NO_CHECKS),
-    row(ReverseProxy, "health_port", Accepted, NO_CHECKS),
-    row(ReverseProxy, "health_upstream", Accepted, NO_CHECKS),
-    row(ReverseProxy, "health_method", Accepted, NO_CHECKS),
-    row(ReverseProxy, "health_request_body", Accepted, NO_CHECKS),
-    row(ReverseProxy, "health_headers", Accepted, NO_CHECKS),
-    row(ReverseProxy, "health_follow_redirects", Accepted, NO_CHECKS),
-    row(ReverseProxy, "health_interval", Accepted, NO_CHECKS),
-    row(ReverseProxy, "health_timeout", Accepted, NO_CHECKS),
-    row(ReverseProxy, "health_passes", Accepted, NO_CHECKS),
-    row(ReverseProxy, "health_fails", Accepted, NO_CHECKS),
-    row(ReverseProxy, "health_status", Accepted, NO_CHECKS),
-    row(ReverseProxy, "health_body", Accepted, NO_CHECKS),
-    row(ReverseProxy, "fail_duration", Accepted, NO_PASSIVE),
-    row(ReverseProxy, "max_fails", Accepted, NO_PASSIVE),
-    row(ReverseProxy, "unhealthy_status", Accepted, NO_PASSIVE),
-    row(ReverseProxy, "unhealthy_latency", Accepted, NO_PASSIVE),
     row(
         ReverseProxy,
-        "unhealthy_request_count",
-        Accepted,
-        "requests to one upstream are not limited yet",
+        "health_uri",
+        Active,
+        "each check opens a connection of its own, the first one as soon as the configuration runs",
+    ),
+    row(ReverseProxy, "health_path", Active, ""),
+    row(ReverseProxy, "health_port", Active, ""),
+    row(
+        ReverseProxy,
+        "health_upstream",
+        Active,
+        "turns the checks on, too, which Caddy does not do",
+    ),
+    row(
+        ReverseProxy,
+        "health_tcp",
+        Active,
+        "Doorway's own: it is enough that a connection can be opened",
+    ),
+    row(ReverseProxy, "health_method", Active, ""),
+    row(ReverseProxy, "health_request_body", Active, ""),
+    row(ReverseProxy, "health_headers", Active, ""),
+    row(
+        ReverseProxy,
+        "health_follow_redirects",
+        Active,
+        "at most 10, and only those to the host that was asked",
+    ),
+    row(
+        ReverseProxy,
+        "health_interval",
+        Active,
+        "spread: not all upstreams at once",
+    ),
+    row(ReverseProxy, "health_timeout", Active, ""),
+    row(ReverseProxy, "health_passes", Active, "in a row"),
+    row(ReverseProxy, "health_fails", Active, "in a row"),
+    row(ReverseProxy, "health_status", Active, ""),
+    row(
+        ReverseProxy,
+        "health_body",
+        Active,
+        "of the first `max_size` bytes (JSON), 1 MiB if nothing is said",
+    ),
+    row(
+        ReverseProxy,
+        "fail_duration",
+        Active,
+        "a reload forgets no failure; what the client does is none",
+    ),
+    row(ReverseProxy, "max_fails", Active, "at most 16384"),
+    row(
+        ReverseProxy,
+        "unhealthy_status",
+        Active,
+        "one answer is one failure at most",
+    ),
+    row(ReverseProxy, "unhealthy_latency", Active, ""),
+    row(ReverseProxy, "unhealthy_request_count", Active, ""),
+    row(
+        ReverseProxy,
+        "breaker",
+        Active,
+        "Doorway's own: `consecutive N` or `rate N of M`, in braces `timeout` (1m) and `half_open` (1); an upstream that \
+         fails so often gets no requests for a while, and then a few to try it",
     ),
     row(
         ReverseProxy,

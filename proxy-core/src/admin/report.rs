@@ -18,13 +18,22 @@ const PEM_CHAIN: HeaderValue = HeaderValue::from_static("application/pem-certifi
 /// Characters of a line of PEM.
 const PEM_LINE: usize = 64;
 
-/// `/reverse_proxy/upstreams`, as Caddy writes it.
+/// `/reverse_proxy/upstreams`: the fields that Caddy has, in its order, and what it does not tell after them.
 pub(super) fn upstreams(all: &[UpstreamState]) -> Reply {
     // By hand, as the order of the fields is not theirs by name.
     let one = |upstream: &UpstreamState| {
         let address = Value::from(upstream.address.as_str());
         let (requests, fails) = (upstream.requests, upstream.fails);
-        format!("{{\"address\":{address},\"num_requests\":{requests},\"fails\":{fails}}}")
+        let caddys = format!("\"address\":{address},\"num_requests\":{requests},\"fails\":{fails}");
+        let mut more = format!("\"healthy\":{}", upstream.healthy);
+        if let Some(passing) = upstream.active {
+            let checks = if passing { "passing" } else { "failing" };
+            more.push_str(&format!(",\"active\":\"{checks}\""));
+        }
+        if let Some(breaker) = upstream.breaker {
+            more.push_str(&format!(",\"breaker\":\"{}\"", breaker.as_str()));
+        }
+        format!("{{{caddys},{more}}}")
     };
     let all: Vec<String> = all.iter().map(one).collect();
     Reply::json(format!("[{}]\n", all.join(",")))
@@ -96,6 +105,7 @@ fn pem(der: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::BreakerState;
 
     fn text(reply: &Reply) -> (u16, &str) {
         (reply.status.as_u16(), std::str::from_utf8(&reply.body).unwrap())
@@ -114,17 +124,26 @@ mod tests {
             address: address.to_owned(),
             requests,
             fails: 0,
+            healthy: true,
+            active: None,
+            breaker: None,
+            panic: false,
+        };
+        let down = UpstreamState {
+            fails: 2,
+            healthy: false,
+            active: Some(false),
+            breaker: Some(BreakerState::HalfOpen),
+            ..upstream("localhost:9", 3)
         };
         assert_eq!(text(&upstreams(&[])), (200, "[]\n"));
         assert_eq!(
-            text(&upstreams(&[
-                upstream("127.0.0.1:7", 0),
-                upstream("localhost:9", 3)
-            ])),
+            text(&upstreams(&[upstream("127.0.0.1:7", 0), down])),
             (
                 200,
-                "[{\"address\":\"127.0.0.1:7\",\"num_requests\":0,\"fails\":0},\
-                 {\"address\":\"localhost:9\",\"num_requests\":3,\"fails\":0}]\n"
+                "[{\"address\":\"127.0.0.1:7\",\"num_requests\":0,\"fails\":0,\"healthy\":true},\
+                 {\"address\":\"localhost:9\",\"num_requests\":3,\"fails\":2,\"healthy\":false,\
+                 \"active\":\"failing\",\"breaker\":\"half_open\"}]\n"
             )
         );
     }

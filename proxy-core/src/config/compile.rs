@@ -27,6 +27,7 @@ use crate::routing::regexp::Groups;
 use crate::routing::slots::Slots;
 use crate::tls::{Certificates, TlsPlan};
 use crate::upstream::cluster::Cluster;
+use crate::upstream::health::{Breakers, Prober};
 use crate::upstream::load;
 use crate::upstream::resolve::ResolverSet;
 
@@ -65,6 +66,10 @@ pub(crate) struct Surroundings {
     pub(crate) passwords: Arc<Verifier>,
     /// Where the requests of each upstream are counted.
     pub(crate) slots: load::Slots,
+    /// What upstreams are checked.
+    pub(crate) prober: Arc<Prober>,
+    /// Their circuit breakers.
+    pub(crate) breakers: Arc<Breakers>,
     /// What `{env.NAME}` stands for.
     pub(crate) environment: Environment,
     /// Whether a line of a request's head may end with a line feed alone.

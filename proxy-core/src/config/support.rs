@@ -74,9 +74,6 @@ pub(super) fn proxy(compiler: &mut Compiler<'_>, proxy: &model::ReverseProxy) {
     if let Some(source) = &proxy.dynamic_upstreams {
         dynamic(compiler, source);
     }
-    if let Some(checks) = &proxy.health_checks {
-        health(compiler, checks);
-    }
 }
 
 fn dynamic(compiler: &mut Compiler<'_>, source: &model::DynamicUpstreams) {
@@ -87,41 +84,6 @@ fn dynamic(compiler: &mut Compiler<'_>, source: &model::DynamicUpstreams) {
         _ => "dynamic",
     };
     compiler.note(Area::ReverseProxy, name);
-}
-
-fn health(compiler: &mut Compiler<'_>, checks: &model::HealthChecks) {
-    if let Some(active) = &checks.active {
-        compiler.note_all(
-            Area::ReverseProxy,
-            &[
-                ("health_uri", active.uri.is_some()),
-                ("health_path", active.path.is_some()),
-                ("health_port", active.port.is_some()),
-                ("health_upstream", active.upstream.is_some()),
-                ("health_method", active.method.is_some()),
-                ("health_request_body", active.body.is_some()),
-                ("health_headers", !active.headers.is_empty()),
-                ("health_follow_redirects", active.follow_redirects),
-                ("health_interval", active.interval.is_some()),
-                ("health_timeout", active.timeout.is_some()),
-                ("health_passes", active.passes.is_some()),
-                ("health_fails", active.fails.is_some()),
-                ("health_status", active.expect_status.is_some()),
-                ("health_body", active.expect_body.is_some()),
-            ],
-        );
-    }
-    if let Some(passive) = &checks.passive {
-        compiler.note_all(
-            Area::ReverseProxy,
-            &[
-                ("fail_duration", passive.fail_duration.is_some()),
-                ("max_fails", passive.max_fails.is_some()),
-                ("unhealthy_status", !passive.unhealthy_status.is_empty()),
-                ("unhealthy_latency", passive.unhealthy_latency.is_some()),
-            ],
-        );
-    }
 }
 
 /// The options of a `transport http`.

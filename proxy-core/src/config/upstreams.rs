@@ -9,11 +9,13 @@ use caddy_config as model;
 use super::balancing;
 use super::compile::Compiler;
 use super::error::BuildError;
+use super::health::{self, Checking};
 use super::routes::{self, DoorsInScope};
 use super::support;
 use crate::failure_log::FailureGates;
 use crate::upstream::channel::Protocol;
 use crate::upstream::cluster::{Cluster, Source, Upstream};
+use crate::upstream::health::Way;
 use crate::upstream::pool::PoolLimits;
 
 /// As Caddy: a connection may take 3 seconds.
@@ -38,13 +40,20 @@ pub(super) fn cluster(
         .flat_map(|resolver| &resolver.addresses)
         .map(model::ResolverAddress::socket_addr)
         .collect();
+    let protocol = protocol(compiler, &transport.versions);
+    let dial_timeout = transport
+        .dial_timeout
+        .filter(|limit| !limit.is_zero())
+        .unwrap_or(DIAL_TIMEOUT);
+    let way = Way {
+        protocol,
+        dial_timeout,
+    };
+    let checking = health::compile(compiler, proxy, &transport, way, &servers);
     Some(Cluster {
-        source: source(compiler, proxy, scope, &servers)?,
-        protocol: protocol(compiler, &transport.versions),
-        dial_timeout: transport
-            .dial_timeout
-            .filter(|limit| !limit.is_zero())
-            .unwrap_or(DIAL_TIMEOUT),
+        source: source(compiler, proxy, scope, &servers, &checking)?,
+        protocol,
+        dial_timeout,
         head_timeout: transport.response_header_timeout.filter(|limit| !limit.is_zero()),
         keep: keep(&transport),
         retry: balancing::retry(&balancing),
@@ -63,6 +72,7 @@ fn source(
     proxy: &model::ReverseProxy,
     scope: &DoorsInScope,
     servers: &[SocketAddr],
+    checking: &Checking<'_>,
 ) -> Option<Source> {
     match &proxy.dynamic_upstreams {
         Some(model::DynamicUpstreams::Doors {}) if scope.is_empty() => {
@@ -71,7 +81,13 @@ fn source(
             None
         }
         Some(model::DynamicUpstreams::Doors {}) => {
-            Some(Source::Doors(routes::watch(compiler, scope, servers)))
+            let mut all = routes::watch(compiler, scope, servers);
+            for (_, list) in &mut all {
+                for upstream in list {
+                    *upstream = checking.of(compiler, upstream.clone());
+                }
+            }
+            Some(Source::Doors(all))
         }
         // Noted as pending.
         Some(_) => None,
@@ -90,15 +106,12 @@ fn source(
                 model::UpstreamAddress::Unix(_) | model::UpstreamAddress::Template(_) => None,
             };
             let most = |limit: Option<u32>| limit.filter(|most| *most > 0);
-            let passive = proxy
-                .health_checks
-                .as_ref()
-                .and_then(|checks| checks.passive.as_ref());
-            let all = passive.and_then(|passive| most(passive.unhealthy_request_count));
-            let limited = |one: &model::Upstream| {
-                Some(upstream(one)?.with_max_requests(most(one.max_requests).or(all)))
+            let all = health::passive(proxy).and_then(|passive| most(passive.unhealthy_request_count));
+            let mut limited = |one: &model::Upstream| {
+                let limited = upstream(one)?.with_max_requests(most(one.max_requests).or(all));
+                Some(checking.of(compiler, limited))
             };
-            let upstreams = proxy.upstreams.iter().map(limited).collect::<Option<_>>();
+            let upstreams = proxy.upstreams.iter().map(&mut limited).collect::<Option<_>>();
             upstreams.map(Source::Fixed)
         }
     }

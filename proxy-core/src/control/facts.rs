@@ -3,11 +3,16 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::Reconciler;
 use crate::metrics::{Format, Page};
+use crate::upstream::breaker::Stand;
 use crate::upstream::cluster::Upstream;
+use crate::upstream::health::{self, Trouble};
 
 /// An upstream, and what it has to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +24,26 @@ pub struct UpstreamState {
     pub requests: u32,
     /// How many of the last requests failed, as a passive health check counts them. 0 without one.
     pub fails: u32,
+    /// Whether it takes requests, as far as its health is concerned: for each proxy that has it as an upstream.
+    pub healthy: bool,
+    /// Whether its checks pass; `None`: it is not checked. For several proxies: all of them.
+    pub active: Option<bool>,
+    /// Its circuit breaker, if it has one. Of several the one that stands worst.
+    pub breaker: Option<BreakerState>,
+    /// Whether a proxy uses it whatever is known of its health, as too few of its upstreams are healthy.
+    pub panic: bool,
+}
+
+/// How a circuit breaker stands, from good to bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum BreakerState {
+    /// All requests go through.
+    Closed,
+    /// A few requests try the upstream.
+    HalfOpen,
+    /// No request goes through.
+    Open,
 }
 
 /// A pod of a Doors app that requests with a token reached.
@@ -50,18 +75,74 @@ pub struct Authority {
     pub root: Vec<u8>,
 }
 
+// === impl UpstreamState ===
+
+impl UpstreamState {
+    /// What does not depend on who asks for it.
+    fn of(upstream: &Upstream) -> Self {
+        Self {
+            address: upstream.to_string(),
+            requests: upstream.slot().in_flight(),
+            fails: health::fails(upstream.slot(), Instant::now),
+            healthy: true,
+            active: None,
+            breaker: None,
+            panic: false,
+        }
+    }
+
+    /// What one of its proxies knows of it.
+    fn add(&mut self, upstream: &Upstream, now: Instant) {
+        self.healthy &= matches!(upstream.trouble(), None | Some(Trouble::Full));
+        let health = upstream.health();
+        if let Some(check) = &health.check {
+            self.active = Some(self.active.unwrap_or(true) && check.is_healthy());
+        }
+        let breaker = health.breaker.as_ref().map(|breaker| breaker.stand(now).into());
+        self.breaker = self.breaker.max(breaker);
+    }
+}
+
+// === impl BreakerState ===
+
+impl BreakerState {
+    /// As configurations and metrics name it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::HalfOpen => "half_open",
+            Self::Open => "open",
+        }
+    }
+}
+
+impl From<Stand> for BreakerState {
+    fn from(stand: Stand) -> Self {
+        match stand {
+            Stand::Closed => Self::Closed,
+            Stand::HalfOpen => Self::HalfOpen,
+            Stand::Open => Self::Open,
+        }
+    }
+}
+
 // === impl Reconciler ===
 
 impl Reconciler {
     /// See [`Control::upstreams`](super::Control::upstreams).
     pub(super) fn upstreams(&self) -> Vec<UpstreamState> {
-        let all = self.by_label();
-        let state = |upstream: &Upstream| UpstreamState {
-            address: upstream.slot().label().to_string(),
-            requests: upstream.slot().in_flight(),
-            fails: 0,
-        };
-        all.values().map(state).collect()
+        let (view, now) = (self.views.current(), Instant::now());
+        let mut all: BTreeMap<Arc<str>, UpstreamState> = BTreeMap::new();
+        for cluster in &view.clusters {
+            let panics = cluster.panics.load(Ordering::Relaxed);
+            for upstream in cluster.source.upstreams() {
+                let label = Arc::clone(upstream.slot().label());
+                let state = all.entry(label).or_insert_with(|| UpstreamState::of(upstream));
+                state.add(upstream, now);
+                state.panic |= panics;
+            }
+        }
+        all.into_values().collect()
     }
 
     /// See [`Control::pods`](super::Control::pods).

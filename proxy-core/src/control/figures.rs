@@ -1,6 +1,6 @@
 //! What is told of the proxy in its metrics.
 
-use super::Reconciler;
+use super::{BreakerState, Reconciler, UpstreamState};
 use crate::metrics::{Exposition, Facts, names};
 use crate::stats::Stats;
 
@@ -38,11 +38,33 @@ impl Facts for Reconciler {
         }
         let mut healthy = page.family(&names::UPSTREAM_HEALTHY);
         for upstream in &upstreams {
-            healthy.sample(&[("upstream", &upstream.address)], u64::from(upstream.fails == 0));
+            healthy.sample(&[("upstream", &upstream.address)], u64::from(upstream.healthy));
+        }
+        breakers(page, &upstreams);
+        let mut panic = page.family(&names::UPSTREAM_PANIC);
+        for upstream in &upstreams {
+            panic.sample(&[("upstream", &upstream.address)], u64::from(upstream.panic));
         }
         let mut in_flight = page.family(&names::UPSTREAM_IN_FLIGHT);
         for upstream in &upstreams {
             in_flight.sample(&[("upstream", &upstream.address)], upstream.requests.into());
+        }
+    }
+}
+
+fn breakers(page: &mut Exposition, upstreams: &[UpstreamState]) {
+    let known: Vec<(&str, BreakerState)> = upstreams
+        .iter()
+        .filter_map(|upstream| Some((upstream.address.as_str(), upstream.breaker?)))
+        .collect();
+    if known.is_empty() {
+        return;
+    }
+    let mut samples = page.family(&names::UPSTREAM_BREAKER);
+    for (upstream, stands) in known {
+        for state in [BreakerState::Closed, BreakerState::HalfOpen, BreakerState::Open] {
+            let labels = [("state", state.as_str()), ("upstream", upstream)];
+            samples.sample(&labels, u64::from(state == stands));
         }
     }
 }

@@ -269,9 +269,11 @@ impl Reconciler {
         let routes_changed = self.running.current().config.apps != config.apps;
         state.listeners.become_next(&mut next);
         view.settle_logs();
+        let checks = view.checks();
         self.views.publish(view);
         lock(&self.old_views).push(last);
         self.surroundings.resolvers.begin();
+        self.surroundings.prober.watch(checks);
         self.running.publish(Running {
             config: Arc::new(config),
             listeners: state.listeners.all().cloned().collect(),

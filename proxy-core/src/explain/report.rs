@@ -107,7 +107,20 @@ pub struct Destination {
     pub host: Option<String>,
     /// The upstreams that may get it.
     pub upstreams: Vec<String>,
+    /// Those that would not, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<Skipped>,
     /// Why those.
+    pub why: &'static str,
+}
+
+/// An upstream that gets no requests now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Skipped {
+    /// Its address.
+    pub upstream: String,
+    /// What keeps them away.
     pub why: &'static str,
 }
 
@@ -302,6 +315,14 @@ impl From<rehearsal::Destination> for Destination {
             target: masked(&destination.target),
             host: host.map(str::to_owned),
             upstreams: destination.upstreams,
+            skipped: destination
+                .skipped
+                .into_iter()
+                .map(|(upstream, trouble)| Skipped {
+                    upstream,
+                    why: trouble.as_str(),
+                })
+                .collect(),
             why: match destination.why {
                 Why::Configured => "one of those that are configured",
                 Why::Token => "the pod of the token in the path, and no other",
@@ -318,14 +339,23 @@ impl fmt::Display for Destination {
             method,
             target,
             upstreams,
+            skipped,
             why,
             ..
         } = self;
-        write!(f, "{} for {method} {target}", upstreams.join(", "))?;
+        let upstreams = if upstreams.is_empty() {
+            "no upstream".to_owned()
+        } else {
+            upstreams.join(", ")
+        };
+        write!(f, "{upstreams} for {method} {target}")?;
         if let Some(host) = &self.host {
             write!(f, " of {host}")?;
         }
-        write!(f, " ({why})")
+        write!(f, " ({why})")?;
+        skipped
+            .iter()
+            .try_for_each(|Skipped { upstream, why }| write!(f, ", not {upstream}: {why}"))
     }
 }
 

@@ -5,189 +5,19 @@ use std::time::Duration;
 use http::{HeaderValue, Request};
 use tokio::time::{self, Instant};
 
+use super::choice::{Choice, Pick};
 use super::exchange::{self, Answered, Beside, Failed, Missed, Prepared};
-use super::selection::Ask;
 use super::worker::Worker;
 use crate::body::{Body, Held};
-use crate::error::{Failure, Reason};
-use crate::upstream::balance::Candidates;
+use crate::error::{Failure, Side};
+use crate::upstream::breaker::Pass;
 use crate::upstream::cluster::{Cluster, Upstream};
+use crate::upstream::health::Flaw;
 use crate::upstream::retry::Attempts;
-
-/// Upstreams one of which takes a request.
-#[derive(Debug)]
-pub(crate) struct Choice<'v> {
-    pub(crate) list: &'v [Upstream],
-    pub(crate) ask: Ask<'v>,
-    /// The one that is asked first, if it can be.
-    pub(crate) pinned: Option<usize>,
-    /// Whether others may be asked when it fails.
-    pub(crate) others: bool,
-}
-
-/// The upstreams as the rule sees them now.
-struct Seen<'s> {
-    choice: &'s Choice<'s>,
-    attempts: &'s Attempts,
-    cluster: &'s Cluster,
-    tier: Tier,
-    now: Instant,
-    /// An upstream that came takes requests with the chance that its age is beyond this part of its slow start.
-    threshold: f64,
-}
-
-/// Who may be chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tier {
-    /// Those of which nothing bad is known, and that are warm.
-    Sound,
-    /// All that are available.
-    Available,
-    /// All, whatever is known of their health.
-    Panic,
-}
 
 /// The cookie that leads a client back to the upstream that has answered, on its way with the answer.
 #[derive(Clone, Debug)]
 pub(super) struct StickyCookie(pub(super) HeaderValue);
-
-/// The upstream that is asked.
-#[derive(Clone, Copy, Debug)]
-struct Pick<'v> {
-    index: usize,
-    upstream: &'v Upstream,
-}
-
-// === impl Choice ===
-
-impl<'v> Choice<'v> {
-    /// The upstream for the next attempt; `None` if there is none now.
-    fn pick(&self, worker: &Worker, cluster: &Cluster, attempts: &Attempts) -> Option<Pick<'v>> {
-        let index = self.index(worker, cluster, attempts)?;
-        let upstream = self.list.get(index)?;
-        Some(Pick { index, upstream })
-    }
-
-    fn index(&self, worker: &Worker, cluster: &Cluster, attempts: &Attempts) -> Option<usize> {
-        // The most frequent case, without a look at the clock.
-        if let [only] = self.list
-            && attempts.made() == 0
-            && only.is_available()
-        {
-            return Some(0);
-        }
-        let mut seen = Seen {
-            choice: self,
-            attempts,
-            cluster,
-            tier: Tier::Available,
-            now: Instant::now(),
-            threshold: cluster.slow_start.map_or(0.0, |_| worker.chance()),
-        };
-        let pinned = || self.pinned.or_else(|| self.ask.sticky.as_ref()?.named);
-        let first = (attempts.made() == 0).then(pinned).flatten();
-        if let Some(pinned) = first.filter(|pinned| seen.is_free(*pinned)) {
-            return Some(pinned);
-        }
-        let tiers: &[Tier] = if seen.panics() {
-            &[Tier::Panic]
-        } else {
-            &[Tier::Sound, Tier::Available]
-        };
-        let mut random = || worker.next_random();
-        tiers.iter().find_map(|tier| {
-            seen.tier = *tier;
-            self.ask.rule.choose(&seen, &self.ask.key, &mut random)
-        })
-    }
-
-    /// The places of upstreams in the order in which they would be asked, if all refused.
-    pub(crate) fn order(&self, worker: &Worker, cluster: &Cluster) -> Vec<usize> {
-        let mut attempts = Attempts::default();
-        let mut order = Vec::new();
-        while let Some(pick) = self.pick(worker, cluster, &attempts) {
-            attempts.attempt(pick.index);
-            order.push(pick.index);
-        }
-        order
-    }
-
-    fn requests(&self) -> u64 {
-        self.list.iter().map(|upstream| upstream.slot().begun()).sum()
-    }
-}
-
-// === impl Seen ===
-
-impl Seen<'_> {
-    fn upstream(&self, index: usize) -> Option<&Upstream> {
-        self.choice.list.get(index)
-    }
-
-    /// Whether it may be asked as far as this request is concerned.
-    fn is_eligible(&self, index: usize) -> bool {
-        (self.choice.others || self.choice.pinned == Some(index)) && !self.attempts.has_tried(index)
-    }
-
-    fn is_sound(&self, index: usize, upstream: &Upstream) -> bool {
-        let standing = upstream.slot().standing();
-        let is_warm = || {
-            self.cluster.slow_start.is_none_or(|time| {
-                standing.age(self.now).as_secs_f64() >= time.as_secs_f64() * self.threshold
-            })
-        };
-        !self.attempts.was_last(index) && !standing.is_suspected(|| self.now) && is_warm()
-    }
-
-    /// Whether so few are available that their health is not looked at.
-    fn panics(&self) -> bool {
-        let Some(threshold) = self.cluster.panic_threshold else {
-            return false;
-        };
-        let available = self
-            .choice
-            .list
-            .iter()
-            .filter(|upstream| upstream.is_available())
-            .count();
-        let panics =
-            available.saturating_mul(100) < self.choice.list.len().saturating_mul(threshold as usize);
-        self.cluster.note_panic(panics);
-        panics
-    }
-}
-
-impl Candidates for Seen<'_> {
-    fn len(&self) -> usize {
-        self.choice.list.len()
-    }
-
-    fn is_free(&self, index: usize) -> bool {
-        let Some(upstream) = self.upstream(index).filter(|_| self.is_eligible(index)) else {
-            return false;
-        };
-        match self.tier {
-            Tier::Sound => upstream.is_available() && self.is_sound(index, upstream),
-            Tier::Available => upstream.is_available(),
-            Tier::Panic => upstream.has_room(),
-        }
-    }
-
-    fn load(&self, index: usize) -> u32 {
-        self.upstream(index)
-            .map_or(0, |upstream| upstream.slot().in_flight())
-    }
-
-    fn latency(&self, index: usize) -> f64 {
-        self.upstream(index)
-            .map_or(0.0, |upstream| upstream.slot().standing().latency())
-    }
-
-    fn label(&self, index: usize) -> &str {
-        self.upstream(index)
-            .map_or("", |upstream| upstream.slot().label())
-    }
-}
 
 // === the attempts ===
 
@@ -204,7 +34,7 @@ struct Round<'r, 'v> {
     is_again: bool,
     failed: Option<Failed>,
     /// An answer that was to be replaced by a better one.
-    answered: Option<Answered>,
+    answered: Option<(Answered, &'r Upstream, Option<Flaw>)>,
 }
 
 /// Asks the upstreams of `choice`, one after the other, as the configuration says.
@@ -225,17 +55,27 @@ pub(super) async fn to_any(
         failed: None,
         answered: None,
     };
-    while let Some(pick) = round.next().await {
+    while let Some((pick, pass)) = round.next().await {
         let copy = before
             .as_mut()
             .and_then(|(before, cx)| before.copy_of(&request, cx));
-        match attempt(worker, cluster, pick.upstream, request, beside, &mut before).await {
-            Ok(answered) => {
+        match attempt(
+            worker,
+            cluster,
+            (pick.upstream, pass),
+            request,
+            beside,
+            &mut before,
+        )
+        .await
+        {
+            Ok((answered, flaw)) => {
                 let again = copy.filter(|_| round.may_replace(&answered, &mut before));
                 let Some(again) = again else {
+                    flaw.into_iter().for_each(|flaw| pick.upstream.flawed(flaw));
                     return Ok(round.chosen(pick, answered));
                 };
-                round.answered = Some(answered);
+                round.answered = Some((answered, pick.upstream, flaw));
                 round.is_again = true;
                 request = again;
             }
@@ -267,54 +107,75 @@ pub(super) async fn to_any(
 async fn attempt(
     worker: &Worker,
     cluster: &Cluster,
-    upstream: &Upstream,
+    (upstream, pass): (&Upstream, Option<Pass>),
     mut request: Box<Request<Body>>,
     beside: &Beside<'_>,
     before: &mut Prepared<'_, '_>,
-) -> Result<Answered, Missed> {
+) -> Result<(Answered, Option<Flaw>), Missed> {
     let started = cluster.verbose.then(Instant::now);
     let turn = worker.choose(usize::MAX);
     let addresses = match upstream.addresses(cluster.dial_timeout, turn).await {
         Ok(addresses) => addresses,
         Err(failure) => {
+            upstream.failed(pass, &failure);
             let missed = Err(Missed::Unsent(request, failure));
             exchange::tell(cluster, upstream, started, &missed);
-            return missed;
+            return missed.map(|answered| (answered, None));
         }
     };
     if let Some((before, cx)) = before {
         before.go_to(upstream.name().host(), upstream.port(), cx, &mut request);
     }
     let in_flight = worker.tally.begin(upstream.slot());
-    let began = cluster.measures.then(Instant::now);
+    let is_timed = cluster.measures || upstream.health().is_timed();
+    let began = is_timed.then(Instant::now);
     let outcome = exchange::send(worker, cluster, &addresses, request, beside).await;
     exchange::tell(cluster, upstream, started, &outcome);
-    let (mut response, address) = outcome?;
+    let (mut response, address) = match outcome {
+        Ok(answered) => answered,
+        Err(missed) => {
+            let (Missed::Unsent(_, failure) | Missed::Sent(failure)) = &missed;
+            // What the client does is not held against the upstream.
+            if failure.reason.side() == Side::Upstream {
+                upstream.failed(pass, failure);
+            }
+            return Err(missed);
+        }
+    };
     let standing = upstream.slot().standing();
     standing.trust(Instant::now);
-    if let Some(began) = began {
+    let latency = began.map(|began| {
         let now = Instant::now();
-        standing.measure(now - began, now);
-    }
+        if cluster.measures {
+            standing.measure(now - began, now);
+        }
+        now - began
+    });
+    let flaw = upstream.answered(pass, response.status(), latency);
     if let Some(in_flight) = in_flight {
         response.body_mut().hold(Held::Upstream(in_flight));
     }
-    Ok((response, address))
+    Ok(((response, address), flaw))
 }
 
 // === impl Round ===
 
 impl<'v> Round<'_, 'v> {
     /// The upstream that is asked next, once one is free; `None` if there is none in time.
-    async fn next(&mut self) -> Option<Pick<'v>> {
+    async fn next(&mut self) -> Option<(Pick<'v>, Option<Pass>)> {
         loop {
             let pick = self.choice.pick(self.worker, self.cluster, &self.attempts);
             if let Some(pick) = pick.filter(|pick| self.affords(pick.upstream)) {
+                let Ok(pass) = pick.enter() else {
+                    // Another request has taken the place since.
+                    self.attempts.pass_over(pick.index);
+                    continue;
+                };
                 if self.attempts.made() > 0 {
                     self.worker.counters.retries.add();
                 }
                 self.attempts.attempt(pick.index);
-                return Some(pick);
+                return Some((pick, pass));
             }
             let pause = self.attempts.next_round(&self.cluster.retry, Instant::now)?;
             // One that is free and may not be asked would be found again at once.
@@ -358,7 +219,8 @@ impl<'v> Round<'_, 'v> {
 
     /// No further attempt is made.
     fn end(self) -> Result<Answered, Failed> {
-        if let Some(answered) = self.answered {
+        if let Some((answered, upstream, flaw)) = self.answered {
+            flaw.into_iter().for_each(|flaw| upstream.flawed(flaw));
             return Ok(answered);
         }
         // One rule, whoever was first to find out: while none is available, the answer says so.
@@ -366,10 +228,10 @@ impl<'v> Round<'_, 'v> {
         Err(match self.failed {
             Some(failed) if any => failed,
             Some(Failed { failure, upstream }) => Failed {
-                failure: Failure::from(Reason::NoUpstream).with_source(failure),
+                failure: self.choice.unavailable().with_source(failure),
                 upstream,
             },
-            None => Reason::NoUpstream.into(),
+            None => self.choice.unavailable().into(),
         })
     }
 }

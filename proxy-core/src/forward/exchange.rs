@@ -8,7 +8,8 @@ use http::{Request, Response, StatusCode};
 use tokio::time::Instant;
 use tracing::debug;
 
-use super::attempts::{self, Choice};
+use super::attempts;
+use super::choice::Choice;
 use super::interim::Interim;
 use super::worker::Worker;
 use crate::body::{Body, Held};

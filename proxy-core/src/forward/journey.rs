@@ -299,8 +299,8 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
     /// No handler answered.
     fn end_of_routes(&mut self) -> Option<Next<'a>> {
         if let Some(told) = &self.cx.error {
-            let (reason, status) = (told.reason, told.status);
-            let response = self.unanswered(reason, status);
+            let (reason, status, retry_after) = (told.reason, told.status, told.retry_after);
+            let response = self.unanswered(reason, status, retry_after);
             return Some(self.settle(response));
         }
         self.is_unhandled = true;

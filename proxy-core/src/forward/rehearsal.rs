@@ -10,6 +10,7 @@ use super::worker::Worker;
 use crate::body::Body;
 use crate::http::connection::Connection;
 use crate::routing::trace::Tracer;
+use crate::upstream::health::Trouble;
 
 /// Where a request would be sent.
 #[derive(Clone, Debug)]
@@ -20,6 +21,8 @@ pub(crate) struct Destination {
     pub(crate) host: Option<HeaderValue>,
     /// In the order in which they would be tried.
     pub(crate) upstreams: Vec<String>,
+    /// Those that would not be asked, and why.
+    pub(crate) skipped: Vec<(String, Trouble)>,
     pub(crate) why: Why,
     /// Routes decide about an answer of status 200.
     pub(crate) decided: bool,

@@ -23,6 +23,7 @@ use crate::routing::slots::{Asked, LogSlots};
 use crate::snapshot::Snapshot;
 use crate::tls::TlsPlan;
 use crate::upstream::cluster::{Cluster, Upstream};
+use crate::upstream::health::Check;
 use crate::upstream::resolve::Name;
 
 /// How long requests in flight may take after a stop, unless `grace_period` says otherwise.
@@ -147,6 +148,19 @@ impl View {
         for (writer, settings) in &self.log_files {
             writer.settle(settings);
         }
+    }
+
+    /// What is to be checked, each once.
+    pub(crate) fn checks(&self) -> Vec<Arc<Check>> {
+        let mut seen = HashSet::new();
+        let all = self
+            .clusters
+            .iter()
+            .flat_map(|cluster| cluster.source.upstreams());
+        all.filter_map(|upstream| upstream.health().check.as_ref())
+            .filter(|check| seen.insert(Arc::as_ptr(check)))
+            .cloned()
+            .collect()
     }
 
     /// Every name whose addresses matter, each once.

@@ -25,6 +25,16 @@ pub(crate) fn gone(status: StatusCode) -> Response<Body> {
     response
 }
 
+/// The answer while no upstream is available: says so, and when trying again makes sense.
+pub(crate) fn unavailable(status: StatusCode, retry_after: Option<u8>) -> Response<Body> {
+    let mut response = said(status, Reason::NoUpstream.as_str());
+    if let Some(seconds) = retry_after {
+        let seconds = HeaderValue::from(u16::from(seconds));
+        response.headers_mut().insert(header::RETRY_AFTER, seconds);
+    }
+    response
+}
+
 /// An answer without a body, to a request that failed among the routes.
 pub(crate) fn empty(status: StatusCode, reason: Reason) -> Response<Body> {
     let mut response = Response::new(Body::empty());
@@ -39,7 +49,10 @@ pub(crate) fn empty(status: StatusCode, reason: Reason) -> Response<Body> {
 
 /// A response with the status's own words as its body.
 pub(crate) fn text(status: StatusCode) -> Response<Body> {
-    let words = status.canonical_reason().unwrap_or("Error");
+    said(status, status.canonical_reason().unwrap_or("Error"))
+}
+
+fn said(status: StatusCode, words: &str) -> Response<Body> {
     let mut response = Response::new(Body::full(format!("{words}\n")));
     *response.status_mut() = status;
     response.headers_mut().insert(

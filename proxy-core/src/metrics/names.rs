@@ -100,7 +100,15 @@ pub(crate) const UPSTREAM_IN_FLIGHT: Family = gauge(
 );
 pub(crate) const UPSTREAM_HEALTHY: Family = gauge(
     "caddy_reverse_proxy_upstreams_healthy",
-    "Whether an upstream takes requests.",
+    "Whether an upstream takes requests, as far as its health is concerned.",
+);
+pub(crate) const UPSTREAM_BREAKER: Family = gauge(
+    "doorway_upstream_breaker_state",
+    "How the circuit breaker of an upstream stands: 1 for that state, 0 for the others.",
+);
+pub(crate) const UPSTREAM_PANIC: Family = gauge(
+    "doorway_upstream_panic",
+    "Whether an upstream is used whatever its health, as too few are healthy.",
 );
 pub(crate) const LOG_LINES_DROPPED: Family = counter(
     "doorway_log_lines_dropped_total",

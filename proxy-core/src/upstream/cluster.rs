@@ -5,11 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use http::StatusCode;
 use tokio::time::{self, Instant};
 use tracing::{info, warn};
 
+use super::breaker::Pass;
 use super::budget::Budget;
 use super::channel::Protocol;
+use super::health::{Flaw, Health, Trouble};
 use super::load::{Slot, Slots};
 use super::pool::PoolLimits;
 use super::resolve::{Answer, Name, State};
@@ -63,6 +66,7 @@ pub(crate) struct Upstream {
     slot: Arc<Slot>,
     /// Requests in flight beyond which it is not chosen.
     max_requests: Option<u32>,
+    health: Health,
 }
 
 /// The addresses of an upstream, beginning at one of them.
@@ -128,6 +132,7 @@ impl Upstream {
             port,
             slot,
             max_requests: None,
+            health: Health::default(),
         }
     }
 
@@ -136,9 +141,30 @@ impl Upstream {
         Self { max_requests, ..self }
     }
 
+    /// With what is known of its health.
+    pub(crate) fn with_health(self, health: Health) -> Self {
+        Self { health, ..self }
+    }
+
     /// Whether it may be chosen.
     pub(crate) fn is_available(&self) -> bool {
-        self.has_room()
+        self.has_room() && self.health.trouble(&self.slot, Instant::now).is_none()
+    }
+
+    /// Why it may not be chosen.
+    pub(crate) fn trouble(&self) -> Option<Trouble> {
+        let trouble = self.health.trouble(&self.slot, Instant::now);
+        trouble.or_else(|| (!self.has_room()).then_some(Trouble::Full))
+    }
+
+    /// How long until that may change, as far as it is known.
+    pub(crate) fn waits(&self, now: Instant) -> Option<Duration> {
+        self.health.waits(self.trouble()?, &self.slot, now)
+    }
+
+    /// What is known of its health.
+    pub(crate) fn health(&self) -> &Health {
+        &self.health
     }
 
     /// Whether it has fewer requests in flight than it may have.
@@ -181,6 +207,28 @@ impl Upstream {
         self.name.current().addresses().contains(&ip)
     }
 
+    /// A request has failed because of it.
+    pub(crate) fn failed(&self, pass: Option<Pass>, failure: &Failure) {
+        Health::leave(&self.slot, pass, true);
+        self.health.failed(&self.slot, failure);
+    }
+
+    /// It answered. Gives what is wrong with that, for [`Upstream::flawed`].
+    pub(crate) fn answered(
+        &self,
+        pass: Option<Pass>,
+        status: StatusCode,
+        latency: Option<Duration>,
+    ) -> Option<Flaw> {
+        Health::leave(&self.slot, pass, status.is_server_error());
+        self.health.flaw(status, latency)
+    }
+
+    /// An answer with a flaw is the one that the client gets.
+    pub(crate) fn flawed(&self, flaw: Flaw) {
+        self.health.failed(&self.slot, &flaw);
+    }
+
     /// A connection failed: it is asked last for a while, and as the name may have moved, that is looked up soon.
     pub(crate) fn connect_failed(&self) {
         self.slot.standing().suspect(Instant::now());
@@ -194,7 +242,8 @@ impl std::fmt::Display for Upstream {
     }
 }
 
-fn label(host: &str, port: u16) -> String {
+/// Both as `host:port`.
+pub(crate) fn label(host: &str, port: u16) -> String {
     if host.contains(':') {
         format!("[{host}]:{port}")
     } else {

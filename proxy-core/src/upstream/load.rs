@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use arc_swap::ArcSwap;
 use tokio::time::Instant;
 
+use super::health::Failures;
 use super::standing::Standing;
 
 /// Slots of a chunk. A worker's counters grow by whole chunks, so that those in use stay where they are.
@@ -46,6 +47,7 @@ pub(crate) struct Slot {
     label: Arc<str>,
     index: usize,
     standing: Standing,
+    failures: Failures,
     shared: Arc<Shared>,
 }
 
@@ -123,6 +125,11 @@ impl Slot {
         &self.standing
     }
 
+    /// The failed requests that still count against the upstream.
+    pub(crate) fn failures(&self) -> &Failures {
+        &self.failures
+    }
+
     /// The requests in flight of all workers.
     pub(crate) fn in_flight(&self) -> u32 {
         self.shared.in_flight(self.index)
@@ -172,10 +179,12 @@ impl Slots {
             return slot;
         }
         let label: Arc<str> = label.into();
+        let now = Instant::now();
         let slot = Arc::new(Slot {
             index: self.0.index(&mut known),
             label: Arc::clone(&label),
-            standing: Standing::new(Instant::now()),
+            standing: Standing::new(now),
+            failures: Failures::new(now),
             shared: Arc::clone(&self.0),
         });
         known.by_label.insert(label, Arc::downgrade(&slot));

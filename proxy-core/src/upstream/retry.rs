@@ -57,6 +57,11 @@ impl Attempts {
         self.last = Some(index);
     }
 
+    /// The upstream at `index` has no place for this request, although it seemed so: it is passed over in this round.
+    pub(crate) fn pass_over(&mut self, index: usize) {
+        self.tried.insert(index);
+    }
+
     /// Attempts so far.
     pub(crate) fn made(&self) -> u32 {
         self.made

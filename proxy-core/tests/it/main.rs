@@ -21,6 +21,7 @@ mod doors;
 mod drain;
 mod explain;
 mod headers;
+mod health;
 mod logs;
 mod pod_alone;
 mod proxy_protocol;

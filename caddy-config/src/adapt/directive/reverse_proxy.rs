@@ -2,6 +2,7 @@
 
 mod address;
 mod balancing;
+mod breaker;
 mod dynamic;
 mod health;
 mod responses;
@@ -104,6 +105,7 @@ impl<'l> Reader<'l> {
                     self.upstream(upstream, cx);
                 }
             }
+            "breaker" => proxy.circuit_breaker = breaker::read(line, cx),
             "dynamic" | "dynamic_upstreams" => dynamic::read(line, &mut proxy.dynamic_upstreams, cx),
             "flush_interval" => proxy.flush_interval = flush_interval(line, cx),
             "handle_response" => self.responses.handle(line),

@@ -3,7 +3,7 @@
 use super::{
     super::{
         decode::{Cx, Object},
-        headers::field_values,
+        headers::check_fields,
         reader::Node,
         scalar::{count, duration, port},
     },
@@ -29,13 +29,14 @@ fn active<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<ActiveChecks> {
     let checks = ActiveChecks {
         path: text(&mut object, "path", cx),
         uri: text(&mut object, "uri", cx),
+        tcp: object.flag("tcp", cx),
         upstream: object.get("upstream", cx, |node, cx| {
             let text = cx.string(node).filter(|text| !text.is_empty())?;
             cx.check(node, check::health_upstream(&text))?;
             Some(text)
         }),
         port: object.get("port", cx, port),
-        headers: object.get("headers", cx, field_values).unwrap_or_default(),
+        headers: object.get("headers", cx, check_fields).unwrap_or_default(),
         method: text(&mut object, "method", cx),
         body: text(&mut object, "body", cx),
         follow_redirects: object.flag("follow_redirects", cx),

@@ -23,10 +23,14 @@ pub struct ActiveChecks {
     /// The path, as it was called once; `uri` comes before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Path and query to ask for; `None` is `/`. This or `port` turns the checks on.
+    /// Path and query to ask for; `None` is `/`. This, `port`, `upstream` or `tcp` turns the checks on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uri: Option<String>,
-    /// Where to ask, instead of the upstream's own address.
+    /// Whether it is enough that a connection can be opened: nothing is asked for then, and `uri` and all that is about
+    /// answers has no meaning. Turns the checks on. Doorway's own.
+    #[serde(skip_serializing_if = "is_false")]
+    pub tcp: bool,
+    /// Where to ask, instead of the upstream's own address. Turns the checks on; in Caddy it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream: Option<String>,
     /// The port to ask at, if not that of the upstream.
@@ -56,7 +60,7 @@ pub struct ActiveChecks {
     /// Bad answers in a row that make an upstream unhealthy; `None` is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fails: Option<u32>,
-    /// Bytes of an answer's body that are read; `None` is no limit.
+    /// Bytes of an answer's body that are read; `None` is no limit in Caddy, 1 MiB in Doorway.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_size: Option<u64>,
     /// The status of a good answer, or below 10 its class; `None` is any 2xx.
@@ -85,4 +89,20 @@ pub struct PassiveChecks {
     /// Answers that take longer count as failures.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "nanos")]
     pub unhealthy_latency: Option<Duration>,
+}
+
+// === impl ActiveChecks ===
+
+impl ActiveChecks {
+    /// The placeholder that stands for the upstream that is checked, in `headers` and `body`.
+    pub const TARGET: &str = "{http.reverse_proxy.active.target_upstream}";
+
+    /// Whether anything turns the checks on.
+    pub const fn is_on(&self) -> bool {
+        self.uri.is_some()
+            || self.path.is_some()
+            || self.port.is_some()
+            || self.upstream.is_some()
+            || self.tcp
+    }
 }

@@ -3,11 +3,11 @@
 use std::{net::IpAddr, path::PathBuf, time::Duration};
 
 use caddy_config::{
-    AUpstreams, ActiveChecks, BufferSize, CaPool, CookiePolicy, DynamicUpstreams, FallbackDelay, FieldPolicy,
-    FlushInterval, Handler, HealthChecks, HttpTransport, HttpVersion, IpVersions, KeepAlive, KeyPolicy,
-    LoadBalancing, NetworkProxy, PassiveChecks, ProxyProtocolVersion, QueryPolicy, Renegotiation, Resolver,
-    ResponseHandler, RetryBudget, ReverseProxy, SelectionPolicy, SrvUpstreams, Transport, Upstream,
-    UpstreamAddress, UpstreamTls,
+    AUpstreams, ActiveChecks, BreakerRule, BufferSize, CaPool, CircuitBreaker, CookiePolicy,
+    DynamicUpstreams, FallbackDelay, FieldPolicy, FlushInterval, Handler, HealthChecks, HttpTransport,
+    HttpVersion, IpVersions, KeepAlive, KeyPolicy, LoadBalancing, NetworkProxy, PassiveChecks,
+    ProxyProtocolVersion, QueryPolicy, Renegotiation, Resolver, ResponseHandler, RetryBudget, ReverseProxy,
+    SelectionPolicy, SrvUpstreams, Transport, Upstream, UpstreamAddress, UpstreamTls,
 };
 use proptest::{collection::vec, option, prelude::*};
 
@@ -30,7 +30,7 @@ pub(super) fn proxy() -> impl Strategy<Value = Handler> {
     let choice = (
         option::of(transport()).boxed(),
         option::of(balancing()).boxed(),
-        option::of(checks()).boxed(),
+        (option::of(checks()), option::of(breaker())).boxed(),
         vec(upstream(), 0..3).boxed(),
         option::of(dynamic()).boxed(),
     );
@@ -54,7 +54,8 @@ pub(super) fn proxy() -> impl Strategy<Value = Handler> {
         Handler::ReverseProxy(Box::new(ReverseProxy {
             transport: choice.0,
             load_balancing: choice.1,
-            health_checks: choice.2,
+            health_checks: choice.2.0,
+            circuit_breaker: choice.2.1,
             upstreams: choice.3,
             dynamic_upstreams: choice.4,
             flush_interval: bodies.0,
@@ -173,10 +174,12 @@ fn checks() -> impl Strategy<Value = HealthChecks> {
         option::of(statuses()),
         option::of("[a-z]{1,4}"),
         any::<bool>(),
+        any::<bool>(),
     );
     let active = (asked, judged).prop_map(|(asked, judged)| ActiveChecks {
         path: asked.0,
         uri: asked.1,
+        tcp: judged.5,
         upstream: asked.2,
         port: asked.3,
         headers: asked.4,
@@ -204,6 +207,19 @@ fn checks() -> impl Strategy<Value = HealthChecks> {
     );
     (option::of(active).boxed(), option::of(passive).boxed())
         .prop_map(|(active, passive)| HealthChecks { active, passive })
+}
+
+fn breaker() -> impl Strategy<Value = CircuitBreaker> {
+    let consecutive = (1_u32..).prop_map(|failures| BreakerRule::Consecutive { failures });
+    let rate = (1_u32..=1_000, 1_000_u32..=65_536)
+        .prop_map(|(failures, window)| BreakerRule::Rate { failures, window });
+    (prop_oneof![consecutive, rate], duration(), option::of(1_u32..)).prop_map(
+        |(rule, timeout, half_open_requests)| CircuitBreaker {
+            rule,
+            timeout,
+            half_open_requests,
+        },
+    )
 }
 
 fn dynamic() -> impl Strategy<Value = DynamicUpstreams> {

@@ -94,11 +94,12 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             self.walk.abandon();
             // What fails among the routes for errors changes nothing for the client.
             let told = self.cx.error.as_ref().filter(|_| self.in_errors);
-            let (reason, status) = match told {
-                Some(told) => (told.reason, told.status),
-                None => (failed.failure.reason, failed.failure.status),
+            let failure = &failed.failure;
+            let (reason, status, retry_after) = match told {
+                Some(told) => (told.reason, told.status, told.retry_after),
+                None => (failure.reason, failure.status, failure.retry_after),
             };
-            Some(self.unanswered(reason, status))
+            Some(self.unanswered(reason, status, retry_after))
         };
         // The access log names the first one: what fails among the routes for errors is not what was wrong.
         if let Some((_, seen)) = self.log.as_deref_mut() {
@@ -107,11 +108,17 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         answer.map(|answer| Next::Answer(Some(answer)))
     }
 
-    /// The answer to a failure that no route answers: an empty one, but for tokens.
-    pub(super) fn unanswered(&mut self, reason: Reason, status: StatusCode) -> Response<Body> {
+    /// The answer to a failure that no route answers: an empty one, but for tokens and where trying again may help.
+    pub(super) fn unanswered(
+        &mut self,
+        reason: Reason,
+        status: StatusCode,
+        retry_after: Option<u8>,
+    ) -> Response<Body> {
         let mut response = match reason {
             // Whoever holds the token looks at this answer.
             Reason::BadToken | Reason::DeadPod => reply::gone(status),
+            Reason::NoUpstream => reply::unavailable(status, retry_after),
             reason => reply::empty(status, reason),
         };
         if self.cx.answer.is_empty() {

@@ -12,7 +12,8 @@ use http_body_util::BodyExt as _;
 use super::{Journey, Next, RequestBody, Waited, Waiting};
 use crate::body::{Body, BoxError};
 use crate::error::{Failure, Reason};
-use crate::forward::attempts::{Choice, StickyCookie};
+use crate::forward::attempts::StickyCookie;
+use crate::forward::choice::Choice;
 use crate::forward::exchange::{self, Answered, Before, Beside, Failed, Target};
 use crate::forward::interim;
 use crate::forward::outgoing;
@@ -110,6 +111,10 @@ impl<'a> Sent<'a> {
                 order.map(ToString::to_string).collect()
             }
         };
+        let skipped = match &self.target {
+            Target::Pod { .. } => Vec::new(),
+            Target::Any(choice) => choice.skipped(),
+        };
         let plain = Response::new(());
         let decides = |answers: &Answers| {
             matches!(answers.then, Then::Routes(_)) && answers.only.matches(200, plain.headers())
@@ -119,6 +124,7 @@ impl<'a> Sent<'a> {
             target: crate::request::target(request.uri()).to_owned(),
             host: request.headers().get(header::HOST).cloned(),
             upstreams,
+            skipped,
             why,
             decided: self.proxy.answers.iter().any(decides),
         }

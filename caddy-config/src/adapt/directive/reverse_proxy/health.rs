@@ -60,6 +60,10 @@ fn active(line: &Line, checks: &mut ActiveChecks, cx: &mut Cx<'_>) {
                 .one(line, "a status, such as 200, or a class, such as 2xx")
                 .and_then(|arg| status(arg, cx));
         }
+        "health_tcp" => {
+            cx.nothing(line);
+            checks.tcp = true;
+        }
         "health_timeout" => checks.timeout = duration(line, cx),
         "health_upstream" => {
             checks.upstream = cx.one(line, "host:port").and_then(|arg| {
@@ -121,20 +125,19 @@ fn headers(line: &Line, checks: &mut ActiveChecks, cx: &mut Cx<'_>) {
             values.push(String::new());
         }
         for arg in &line.args {
-            cx.check_value(arg, check::field_value(&arg.text));
+            cx.check_value(arg, check::health_value(&arg.text));
             values.push(arg.text.clone());
         }
     }
 }
 
-/// In Caddy, neither the place nor anything else but what is asked for turns active checks on.
+/// What says how to check does not turn active checks on, as in Caddy.
 pub(super) fn warn_of_useless(name: &Token, checks: Option<&HealthChecks>, cx: &mut Cx<'_>) {
     let Some(active) = checks.and_then(|checks| checks.active.as_ref()) else {
         return;
     };
-    let asked = active.uri.is_some() || active.path.is_some() || active.port.is_some();
     // What was wrong may be what is missing.
-    if !asked && !cx.has_errors() {
+    if !active.is_on() && !cx.has_errors() {
         let help = "add `health_uri`, such as `health_uri /`".to_owned();
         cx.warn(
             name.span,

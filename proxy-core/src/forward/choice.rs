@@ -1,0 +1,234 @@
+//! Which upstream a request goes to next.
+
+use tokio::time::Instant;
+
+use super::selection::Ask;
+use super::worker::Worker;
+use crate::error::{Failure, Reason};
+use crate::upstream::balance::Candidates;
+use crate::upstream::breaker::Pass;
+use crate::upstream::cluster::{Cluster, Upstream};
+use crate::upstream::health::Trouble;
+use crate::upstream::retry::Attempts;
+
+/// Upstreams one of which takes a request.
+#[derive(Debug)]
+pub(crate) struct Choice<'v> {
+    pub(crate) list: &'v [Upstream],
+    pub(crate) ask: Ask<'v>,
+    /// The one that is asked first, if it can be.
+    pub(crate) pinned: Option<usize>,
+    /// Whether others may be asked when it fails.
+    pub(crate) others: bool,
+}
+
+/// The upstreams as the rule sees them now.
+struct Seen<'s> {
+    choice: &'s Choice<'s>,
+    attempts: &'s Attempts,
+    cluster: &'s Cluster,
+    tier: Tier,
+    now: Instant,
+    /// An upstream that came takes requests with the chance that its age is beyond this part of its slow start.
+    threshold: f64,
+}
+
+/// Who may be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tier {
+    /// Those of which nothing bad is known, and that are warm.
+    Sound,
+    /// All that are available.
+    Available,
+    /// All, whatever is known of their health.
+    Panic,
+}
+
+/// The upstream that is asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pick<'v> {
+    pub(super) index: usize,
+    pub(super) upstream: &'v Upstream,
+    /// Whatever is known of its health.
+    is_panic: bool,
+}
+
+/// What a client is told to wait at most, in seconds.
+const MOST_WAIT: u8 = 60;
+
+/// What it is told if nothing is known.
+const UNKNOWN_WAIT: u8 = 5;
+
+// === impl Choice ===
+
+impl<'v> Choice<'v> {
+    /// The upstream for the next attempt; `None` if there is none now.
+    pub(super) fn pick(&self, worker: &Worker, cluster: &Cluster, attempts: &Attempts) -> Option<Pick<'v>> {
+        let (index, tier) = self.index(worker, cluster, attempts)?;
+        let upstream = self.list.get(index)?;
+        let is_panic = tier == Tier::Panic;
+        Some(Pick {
+            index,
+            upstream,
+            is_panic,
+        })
+    }
+
+    fn index(&self, worker: &Worker, cluster: &Cluster, attempts: &Attempts) -> Option<(usize, Tier)> {
+        // The most frequent case, without a look at the clock.
+        if let [only] = self.list
+            && attempts.made() == 0
+            && only.is_available()
+        {
+            return Some((0, Tier::Available));
+        }
+        let mut seen = Seen {
+            choice: self,
+            attempts,
+            cluster,
+            tier: Tier::Available,
+            now: Instant::now(),
+            threshold: cluster.slow_start.map_or(0.0, |_| worker.chance()),
+        };
+        let pinned = || self.pinned.or_else(|| self.ask.sticky.as_ref()?.named);
+        let first = (attempts.made() == 0).then(pinned).flatten();
+        if let Some(pinned) = first.filter(|pinned| seen.is_free(*pinned)) {
+            return Some((pinned, Tier::Available));
+        }
+        let tiers: &[Tier] = if seen.panics() {
+            &[Tier::Panic]
+        } else {
+            &[Tier::Sound, Tier::Available]
+        };
+        let mut random = || worker.next_random();
+        tiers.iter().find_map(|tier| {
+            seen.tier = *tier;
+            let index = self.ask.rule.choose(&seen, &self.ask.key, &mut random)?;
+            Some((index, *tier))
+        })
+    }
+
+    /// The places of upstreams in the order in which they would be asked, if all refused.
+    pub(crate) fn order(&self, worker: &Worker, cluster: &Cluster) -> Vec<usize> {
+        let mut attempts = Attempts::default();
+        let mut order = Vec::new();
+        while let Some(pick) = self.pick(worker, cluster, &attempts) {
+            attempts.attempt(pick.index);
+            order.push(pick.index);
+        }
+        order
+    }
+
+    /// Upstreams that are passed over, and why.
+    pub(crate) fn skipped(&self) -> Vec<(String, Trouble)> {
+        let skipped = self.list.iter().filter_map(|upstream| {
+            let trouble = upstream.trouble()?;
+            Some((upstream.to_string(), trouble))
+        });
+        skipped.collect()
+    }
+
+    /// While none is available: the whole seconds until one may be.
+    fn retry_after(&self) -> u8 {
+        let now = Instant::now();
+        let waits = self.list.iter().filter_map(|upstream| upstream.waits(now));
+        waits.min().map_or(UNKNOWN_WAIT, |wait| {
+            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+            u8::try_from(seconds).unwrap_or(MOST_WAIT).clamp(1, MOST_WAIT)
+        })
+    }
+
+    /// Why a request fails while none is available.
+    pub(super) fn unavailable(&self) -> Failure {
+        Failure::from(Reason::NoUpstream).with_retry_after(self.retry_after())
+    }
+
+    /// All requests that they have had.
+    pub(super) fn requests(&self) -> u64 {
+        self.list.iter().map(|upstream| upstream.slot().begun()).sum()
+    }
+}
+
+// === impl Seen ===
+
+impl Seen<'_> {
+    fn upstream(&self, index: usize) -> Option<&Upstream> {
+        self.choice.list.get(index)
+    }
+
+    /// Whether it may be asked as far as this request is concerned.
+    fn is_eligible(&self, index: usize) -> bool {
+        (self.choice.others || self.choice.pinned == Some(index)) && !self.attempts.has_tried(index)
+    }
+
+    fn is_sound(&self, index: usize, upstream: &Upstream) -> bool {
+        let standing = upstream.slot().standing();
+        let is_warm = || {
+            self.cluster.slow_start.is_none_or(|time| {
+                standing.age(self.now).as_secs_f64() >= time.as_secs_f64() * self.threshold
+            })
+        };
+        !self.attempts.was_last(index) && !standing.is_suspected(|| self.now) && is_warm()
+    }
+
+    /// Whether so few are available that their health is not looked at.
+    fn panics(&self) -> bool {
+        let Some(threshold) = self.cluster.panic_threshold else {
+            return false;
+        };
+        let available = self
+            .choice
+            .list
+            .iter()
+            .filter(|upstream| upstream.is_available())
+            .count();
+        let panics =
+            available.saturating_mul(100) < self.choice.list.len().saturating_mul(threshold as usize);
+        self.cluster.note_panic(panics);
+        panics
+    }
+}
+
+impl Candidates for Seen<'_> {
+    fn len(&self) -> usize {
+        self.choice.list.len()
+    }
+
+    fn is_free(&self, index: usize) -> bool {
+        let Some(upstream) = self.upstream(index).filter(|_| self.is_eligible(index)) else {
+            return false;
+        };
+        match self.tier {
+            Tier::Sound => upstream.is_available() && self.is_sound(index, upstream),
+            Tier::Available => upstream.is_available(),
+            Tier::Panic => upstream.has_room(),
+        }
+    }
+
+    fn load(&self, index: usize) -> u32 {
+        self.upstream(index)
+            .map_or(0, |upstream| upstream.slot().in_flight())
+    }
+
+    fn latency(&self, index: usize) -> f64 {
+        self.upstream(index)
+            .map_or(0.0, |upstream| upstream.slot().standing().latency())
+    }
+
+    fn label(&self, index: usize) -> &str {
+        self.upstream(index)
+            .map_or("", |upstream| upstream.slot().label())
+    }
+}
+
+// === impl Pick ===
+
+impl Pick<'_> {
+    /// Begins a request to it, if its circuit breaker lets it through.
+    pub(super) fn enter(&self) -> Result<Option<Pass>, Trouble> {
+        if self.is_panic {
+            return Ok(None);
+        }
+        self.upstream.health().enter(Instant::now)
+    }
+}
