@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod adapt;
 #[cfg(test)]
+mod breakers;
+#[cfg(test)]
 mod caddyfile;
 #[cfg(test)]
 mod directives;

@@ -5,7 +5,7 @@ use caddy_config::from_json;
 use crate::caddyfile::{adapted, in_a_site};
 
 /// Each of the lines, alone in a `reverse_proxy`, has the one finding beside it.
-fn in_a_proxy(cases: &[(&str, &str)]) {
+pub(crate) fn in_a_proxy(cases: &[(&str, &str)]) {
     for (lines, expected) in cases {
         in_a_site(&[(&format!("reverse_proxy a {{\n\t\t{lines}\n\t}}"), expected)]);
     }
@@ -222,45 +222,6 @@ fn checks_that_nothing_turns_on_are_pointed_out() {
 }
 
 #[test]
-fn breakers_say_what_is_wrong() {
-    let number = "expected a whole number from 1 to 4294967295";
-    in_a_proxy(&[
-        ("breaker", "3:3: this is no circuit breaker"),
-        ("breaker consecutive", "3:3: this is no circuit breaker"),
-        ("breaker rate 3 in 5", "3:3: this is no circuit breaker"),
-        (
-            "breaker latency 3",
-            "3:11: unknown or unsupported circuit breaker `latency`",
-        ),
-        ("breaker consecutive 0", &format!("3:23: {number}")),
-        ("breaker consecutive x", "3:23: expected a whole number"),
-        (
-            "breaker rate 5 of 3",
-            "3:21: fewer requests than failures: it would never open",
-        ),
-        ("breaker rate 5 of 65537", "3:21: expected at most 65536"),
-        (
-            "breaker consecutive 5 {\n\t\t\ttime 3s\n\t\t}",
-            "4:4: unknown or unsupported option `time`",
-        ),
-    ]);
-}
-
-#[test]
-fn checks_and_breakers_of_our_own_are_read() {
-    let text = "a.com {\n\treverse_proxy b {\n\t\thealth_tcp\n\t\tbreaker rate 30 of 300 {\n\t\t\ttimeout 5s\n\
-                \t\t\thalf_open 4\n\t\t}\n\t}\n\treverse_proxy /c c {\n\t\tbreaker consecutive 5\n\t}\n}\n";
-    let adapted = adapted(text);
-    let json = adapted.config.to_json();
-    let rate = r#""circuit_breaker":{"failures":30,"half_open_requests":4,"timeout":5000000000,"type":"rate","window":300}"#;
-    let row = r#""circuit_breaker":{"failures":5,"type":"consecutive"}"#;
-    for expected in [rate, row, r#""health_checks":{"active":{"tcp":true}}"#] {
-        assert!(json.contains(expected), "{expected} in {json}");
-    }
-    assert!(adapted.warnings.is_empty());
-}
-
-#[test]
 fn responses_say_what_is_wrong() {
     in_a_proxy(&[
         (
@@ -387,30 +348,6 @@ fn a_proxy_in_json_says_what_is_wrong() {
             "request_buffers: expected a whole number from 0 to 4294967295",
         ),
         (
-            r#""circuit_breaker":{}"#,
-            "circuit_breaker: the field `type` is missing",
-        ),
-        (
-            r#""circuit_breaker":{"type":"latency","failures":1}"#,
-            "circuit_breaker.type: unknown or unsupported type",
-        ),
-        (
-            r#""circuit_breaker":{"type":"consecutive","failures":0}"#,
-            "circuit_breaker.failures: expected a whole number from 1 to 4294967295",
-        ),
-        (
-            r#""circuit_breaker":{"type":"consecutive","failures":1,"window":2}"#,
-            "circuit_breaker.window: unknown or unsupported field",
-        ),
-        (
-            r#""circuit_breaker":{"type":"rate","failures":3}"#,
-            "circuit_breaker: the field `window` is missing",
-        ),
-        (
-            r#""circuit_breaker":{"type":"rate","failures":3,"window":2}"#,
-            "circuit_breaker.window: fewer requests than failures: it would never open",
-        ),
-        (
             r#""transport":{"protocol":"http","tls":{"ca":{"provider":"http"}}}"#,
             "transport.tls.ca.provider: unknown or unsupported provider",
         ),
@@ -423,6 +360,11 @@ fn a_proxy_in_json_says_what_is_wrong() {
             "handle_response[0].routes[0].handle[0]: unknown or unsupported handler",
         ),
     ];
+    fields_say(&cases);
+}
+
+/// A proxy with these fields in JSON has this fault alone.
+pub(crate) fn fields_say(cases: &[(&str, &str)]) {
     for (fields, expected) in cases {
         let text = format!(
             r#"{{"apps":{{"http":{{"servers":{{"s":{{"routes":[{{"handle":[{{"handler":"reverse_proxy",{fields}}}]}}]}}}}}}}}}}"#

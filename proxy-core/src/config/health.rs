@@ -70,6 +70,7 @@ pub(super) fn compile<'m>(
 ) -> Checking<'m> {
     let checks = proxy.health_checks.as_ref();
     let active = checks.and_then(|checks| checks.active.as_ref());
+    warn_of_useless(compiler, passive(proxy), active);
     Checking {
         passive: passive(proxy).and_then(counted).map(Arc::new),
         breaker: proxy.circuit_breaker.map(settings),
@@ -80,6 +81,30 @@ pub(super) fn compile<'m>(
             place: model.upstream.as_deref().and_then(|text| place(compiler, text)),
             servers: servers.to_vec(),
         }),
+    }
+}
+
+/// Warns of what is said and changes nothing.
+fn warn_of_useless(
+    compiler: &mut Compiler<'_>,
+    passive: Option<&model::PassiveChecks>,
+    active: Option<&model::ActiveChecks>,
+) {
+    let counts = passive.is_none_or(|passive| counted(passive).is_some());
+    let asks = |passive: &model::PassiveChecks| {
+        passive.max_fails.is_some()
+            || !passive.unhealthy_status.is_empty()
+            || passive.unhealthy_latency.is_some()
+    };
+    if !counts && passive.is_some_and(asks) {
+        compiler.warn("failures are counted only with `fail_duration`");
+    }
+    let asks = |active: &model::ActiveChecks| {
+        let answer = active.expect_status.is_some() || active.expect_body.is_some();
+        active.tcp && (answer || active.uri.is_some() || active.path.is_some())
+    };
+    if active.is_some_and(asks) {
+        compiler.warn("with `health_tcp` nothing is asked for, and no answer looked at");
     }
 }
 

@@ -4,6 +4,8 @@ mod active;
 mod breaker;
 mod passive;
 
+use std::net::SocketAddr;
+
 use proxy_core::UpstreamState;
 
 use crate::support::rig::Rig;
@@ -24,7 +26,7 @@ fn site(directives: &str) -> Rig {
 }
 
 /// What is told of the upstream at `address`.
-fn state(rig: &Rig, address: impl ToString) -> UpstreamState {
+fn state(rig: &Rig, address: SocketAddr) -> UpstreamState {
     let address = address.to_string();
     let all = rig.control().upstreams();
     let found = all.iter().find(|upstream| upstream.address == address);
@@ -32,11 +34,10 @@ fn state(rig: &Rig, address: impl ToString) -> UpstreamState {
 }
 
 /// Waits until the upstream at `address` is healthy, or is not.
-async fn until_healthy(rig: &Rig, address: impl ToString, healthy: bool) {
-    let address = address.to_string();
+async fn until_healthy(rig: &Rig, address: SocketAddr, healthy: bool) {
     let what = format!("{address} is healthy: {healthy}");
     eventually(&what, async || {
-        (state(rig, &address).healthy == healthy).then_some(())
+        (state(rig, address).healthy == healthy).then_some(())
     })
     .await;
 }

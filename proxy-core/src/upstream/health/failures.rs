@@ -183,6 +183,42 @@ mod tests {
         assert_eq!(failures.count(|| begin + SECOND * 9), (0, Some(Change::Up)));
     }
 
+    /// Whatever happens when: what counts is what a list of all failures says, and changes come in turn.
+    #[test]
+    fn a_random_life_is_that_of_a_plain_list() {
+        for seed in 0..100_u64 {
+            let mut random = seed;
+            let mut next = |below: u32| {
+                random = random
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                u32::try_from(random >> 40).unwrap() % below
+            };
+            let begin = Instant::now();
+            let failures = Failures::new(begin);
+            let (mut now, mut all, mut is_down) = (begin, Vec::new(), false);
+            for _ in 0..1_000 {
+                now += Duration::from_millis(u64::from(next(400)));
+                let change = if next(2) == 0 {
+                    let duration = SECOND * (1 + next(5));
+                    all.push(now + duration);
+                    failures.add(duration, 4, now)
+                } else {
+                    let (count, change) = failures.count(|| now);
+                    all.retain(|end| *end > now);
+                    assert_eq!(count as usize, all.len(), "seed {seed}");
+                    assert_eq!(change.is_none() && is_down, count >= 4 && is_down, "seed {seed}");
+                    change
+                };
+                match change {
+                    Some(Change::Down) => assert!(!std::mem::replace(&mut is_down, true), "seed {seed}"),
+                    Some(Change::Up) => assert!(std::mem::take(&mut is_down), "seed {seed}"),
+                    None => {}
+                }
+            }
+        }
+    }
+
     #[test]
     fn no_number_of_failures_grows_without_bound() {
         let begin = Instant::now();

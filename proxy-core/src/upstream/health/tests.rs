@@ -1,6 +1,9 @@
+use super::probe::ProbeError;
 use super::*;
 use crate::upstream::breaker::BreakerRule;
+use crate::upstream::channel::Protocol;
 use crate::upstream::load::Slots;
+use crate::upstream::resolve::{ResolveSettings, ResolverSet};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -93,4 +96,53 @@ async fn an_open_breaker_is_trouble_until_its_time_is_over() {
     assert!(health.enter(Instant::now).is_err(), "one at a time");
     Health::leave(&slot, pass, false);
     assert!(health.enter(unknown).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn checks_change_the_mind_and_one_that_comes_back_is_new() {
+    let slot = Slots::default().of("127.0.0.1:80");
+    let names = ResolverSet::new(ResolveSettings::default());
+    let plan = Plan {
+        probe: Probe {
+            name: names.watch("127.0.0.1", &[]),
+            port: 80,
+            way: Way {
+                protocol: Protocol::Http1,
+                dial_timeout: SECOND,
+            },
+            timeout: SECOND,
+            http: None,
+        },
+        interval: SECOND * 30,
+        limits: Limits { passes: 2, fails: 1 },
+    };
+    let check = Arc::new(Check::new(Arc::clone(&slot), plan, Instant::now()));
+    let health = Health {
+        check: Some(Arc::clone(&check)),
+        ..Health::default()
+    };
+    assert_eq!(
+        health.trouble(&slot, unknown),
+        None,
+        "healthy until a check says otherwise"
+    );
+    assert_eq!(health.waits(Trouble::Checks, &slot, Instant::now()), None);
+    check.count(&Err(ProbeError::TimedOut), Instant::now());
+    check.plan_next(Instant::now() + SECOND * 30);
+    assert_eq!(health.trouble(&slot, unknown), Some(Trouble::Checks));
+    tokio::time::advance(SECOND * 20).await;
+    assert_eq!(
+        health.waits(Trouble::Checks, &slot, Instant::now()),
+        Some(SECOND * 10)
+    );
+    check.count(&Ok(()), Instant::now());
+    assert_eq!(health.trouble(&slot, unknown), Some(Trouble::Checks));
+    assert_eq!(slot.standing().age(Instant::now()), SECOND * 20);
+    check.count(&Ok(()), Instant::now());
+    assert_eq!(health.trouble(&slot, unknown), None);
+    assert_eq!(
+        slot.standing().age(Instant::now()),
+        Duration::ZERO,
+        "slow start begins"
+    );
 }
