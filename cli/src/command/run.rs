@@ -42,7 +42,7 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Outcome {
     };
     runtime::block_on(async {
         let mut signals = Signals::listen()?;
-        let proxy = Proxy::build(&loaded.config, &options)?;
+        let proxy = Proxy::build(&loaded.config, &options).map_err(|errors| loaded.refused(&errors))?;
         proxy.control().join(Arc::new(log));
         let admin_options = AdminOptions {
             address: environment.admin_address().to_owned(),
