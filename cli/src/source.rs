@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use caddy_config::{Config, Diagnostic, Places, Surroundings as _};
 use proxy_core::BuildErrors;
+use tracing::warn;
 
 use crate::args::{Adapter, ConfigArgs};
 use crate::exit::{self, Failure};
@@ -172,12 +173,30 @@ impl Loaded {
         Failure::Report(lines.join("\n"))
     }
 
+    /// Logs the warnings, for commands that go on.
+    pub(crate) fn log_warnings(&self) {
+        self.warnings.iter().for_each(log_warning);
+    }
+
     /// Prints the warnings to standard error, for commands that print and end.
     pub(crate) fn say_warnings(&self) {
         for warning in &self.warnings {
             exit::say(&warning.to_string());
         }
     }
+}
+
+fn log_warning(warning: &Diagnostic) {
+    let place = warning.place();
+    let help = warning.help().unwrap_or_default();
+    warn!(
+        file = place.file(),
+        line = place.line(),
+        column = place.column(),
+        help,
+        "{}",
+        warning.message()
+    );
 }
 
 // === impl Source ===

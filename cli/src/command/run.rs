@@ -12,7 +12,7 @@ use crate::args::{Lax, RunArgs};
 use crate::exit::{self, Failure, Outcome};
 use crate::files::Files;
 use crate::notify::Notify;
-use crate::reload::{self, Reloader};
+use crate::reload::Reloader;
 use crate::settings::Environment;
 use crate::signals::{Signal, Signals};
 use crate::source::{self, Loaded};
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Outcome {
         environment.coloured_stderr(),
         &log_files,
     )?;
-    loaded.warnings.iter().for_each(reload::log_warning);
+    loaded.log_warnings();
     let options = Options {
         bare_line_feeds: args.lax.contains(&Lax::BareLineFeeds),
         strict: args.strict,
