@@ -43,6 +43,8 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Outcome {
     runtime::block_on(async {
         let mut signals = Signals::listen()?;
         let proxy = Proxy::build(&loaded.config, &options).map_err(|errors| loaded.refused(&errors))?;
+        // The proxy has its own copy, and this one would stay as long as it runs.
+        drop(loaded.config);
         proxy.control().join(Arc::new(log));
         let admin_options = AdminOptions {
             address: environment.admin_address().to_owned(),
@@ -51,6 +53,7 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Outcome {
             surroundings: Arc::new(files.clone()),
         };
         let admin = Admin::start(&proxy.control(), &loaded.document, admin_options).await?;
+        drop(loaded.document);
         let notify = Notify::new(environment);
         let totals = proxy.stats();
         let stop = CancellationToken::new();
