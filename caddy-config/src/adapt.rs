@@ -14,6 +14,7 @@ mod matcher;
 mod named_routes;
 mod options;
 mod order;
+mod places;
 mod routes;
 mod server;
 mod server_options;
@@ -25,6 +26,7 @@ mod values;
 
 use std::collections::BTreeMap;
 
+pub use self::places::Places;
 use self::{cx::Cx, options::Options, site::Site};
 use crate::{
     caddyfile::{
@@ -46,6 +48,8 @@ pub struct Adapted {
     pub warnings: Vec<Diagnostic>,
     /// What was read beside the Caddyfile itself.
     pub inputs: Inputs,
+    /// Where it says what does not simply work.
+    pub places: Places,
 }
 
 /// Reads a Caddyfile that imports no files. `file_name` is only for findings; `environment` looks up what `{$NAME}`
@@ -101,13 +105,13 @@ pub fn from_caddyfile_in(
 ) -> Result<Adapted, Diagnostics> {
     let mut sources = Sources::new(file_name, text);
     let mut report = Report::default();
-    let config = if text.len() > MAX_TEXT {
+    let (config, places) = if text.len() > MAX_TEXT {
         report.error(
             Span::new(0, 1),
             format!("the text is longer than {MAX_TEXT} bytes"),
             None,
         );
-        Config::default()
+        Default::default()
     } else {
         adapt(&mut sources, surroundings, &mut report)
     };
@@ -116,10 +120,15 @@ pub fn from_caddyfile_in(
         config,
         warnings,
         inputs: sources.inputs,
+        places,
     })
 }
 
-fn adapt(sources: &mut Sources<'_>, surroundings: &dyn Surroundings, report: &mut Report) -> Config {
+fn adapt(
+    sources: &mut Sources<'_>,
+    surroundings: &dyn Surroundings,
+    report: &mut Report,
+) -> (Config, Places) {
     if sources.first().text().trim().is_empty() {
         report.error(
             Span::new(0, 0),
@@ -128,6 +137,7 @@ fn adapt(sources: &mut Sources<'_>, surroundings: &dyn Surroundings, report: &mu
         );
     }
     let blocks = caddyfile::read(sources, surroundings, report);
+    let places = Places::of(&blocks, sources);
     let mut cx = Cx::new(sources, report);
     let Read {
         options,
@@ -136,7 +146,7 @@ fn adapt(sources: &mut Sources<'_>, surroundings: &dyn Surroundings, report: &mu
     } = read_blocks(blocks, &mut cx);
     // Without sites, or with some missing, what follows would only report consequences.
     if cx.has_errors() {
-        return Config::default();
+        return Default::default();
     }
     if sites.is_empty() {
         let help = "add a site, such as `:8080 { respond hello }`, on three lines".to_owned();
@@ -145,7 +155,7 @@ fn adapt(sources: &mut Sources<'_>, surroundings: &dyn Surroundings, report: &mu
     let pairings = server::pair(&sites, &options, &mut cx);
     let http = server::app(&pairings, &options, &named, &mut cx);
     let tls = tls::app(&pairings, &options, &mut cx);
-    Config {
+    let config = Config {
         admin: options.admin.clone(),
         logging: logs::logging(&pairings, &options, &mut cx),
         storage: options.storage.clone(),
@@ -154,7 +164,8 @@ fn adapt(sources: &mut Sources<'_>, surroundings: &dyn Surroundings, report: &mu
             pki: options.pki.clone(),
             tls,
         },
-    }
+    };
+    (config, places)
 }
 
 /// The blocks of a file, read.

@@ -37,7 +37,7 @@ pub struct Place {
 }
 
 /// A source line, cut to what fits a screen, with secrets masked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Excerpt {
     pub(crate) text: String,
     /// Characters of `text` before the mark.

@@ -64,7 +64,7 @@ mod text;
 mod units;
 
 pub use self::{
-    adapt::{Adapted, from_caddyfile, from_caddyfile_in},
+    adapt::{Adapted, Places, from_caddyfile, from_caddyfile_in},
     caddyfile::format::{format, unformatted},
     diagnostic::{Diagnostic, Diagnostics, Place, Severity},
     json::from_json,

@@ -172,6 +172,15 @@ impl<'t> Sources<'t> {
         self.texts.get(behind.checked_sub(1)?)
     }
 
+    /// File, line and column alone.
+    pub(crate) fn bare_place(&self, span: Span) -> Place {
+        let place = self.place(span, &[]);
+        Place {
+            excerpt: Excerpt::default(),
+            ..place
+        }
+    }
+
     fn place(&self, span: Span, secrets: &[Span]) -> Place {
         let source = self.of(span).unwrap_or_else(|| self.first());
         source.place(span, secrets)

@@ -1,6 +1,5 @@
 //! Reading the configuration again while the proxy runs: at a signal, or because its files changed.
 
-use caddy_config::Diagnostic;
 use proxy_core::{Admin, Source};
 use tokio::task;
 use tracing::{error, info, warn};
@@ -85,7 +84,7 @@ impl Reloader<'_> {
 
     async fn take(&mut self, loaded: Result<Loaded, Failure>, force: bool) -> Result<(), Failure> {
         let loaded = loaded?;
-        loaded.warnings.iter().for_each(log_warning);
+        loaded.log_warnings();
         let Some(source) = loaded.origin else {
             return Ok(());
         };
@@ -94,17 +93,4 @@ impl Reloader<'_> {
         self.source = Some(source);
         Ok(())
     }
-}
-
-pub(crate) fn log_warning(warning: &Diagnostic) {
-    let place = warning.place();
-    let help = warning.help().unwrap_or_default();
-    warn!(
-        file = place.file(),
-        line = place.line(),
-        column = place.column(),
-        help,
-        "{}",
-        warning.message()
-    );
 }

@@ -5,7 +5,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use caddy_config::{Config, Diagnostic, Surroundings as _};
+use caddy_config::{Config, Diagnostic, Places, Surroundings as _};
+use proxy_core::BuildErrors;
+use tracing::warn;
 
 use crate::args::{Adapter, ConfigArgs};
 use crate::exit::{self, Failure};
@@ -40,6 +42,8 @@ pub(crate) struct Loaded {
     pub(crate) document: String,
     /// What works, but perhaps not as meant.
     pub(crate) warnings: Vec<Diagnostic>,
+    /// Where a Caddyfile says what does not simply work.
+    pub(crate) places: Places,
     /// The file that it was read from, if it was one that can be read again.
     pub(crate) origin: Option<proxy_core::Source>,
 }
@@ -86,6 +90,7 @@ fn parse(source: Source, files: &Recording<'_>) -> Result<Loaded, Failure> {
                 document: adapted.config.to_json(),
                 config: adapted.config,
                 warnings,
+                places: adapted.places,
                 origin,
             }
         }
@@ -93,6 +98,7 @@ fn parse(source: Source, files: &Recording<'_>) -> Result<Loaded, Failure> {
             config: caddy_config::from_json(&name, &text)?,
             document: text,
             warnings: Vec::new(),
+            places: Places::default(),
             origin,
         },
     })
@@ -119,6 +125,7 @@ pub(crate) fn saved(path: &Path) -> Result<Option<Loaded>, Failure> {
         config: caddy_config::from_json(&name, &document)?,
         document,
         warnings: Vec::new(),
+        places: Places::default(),
         origin: None,
     }))
 }
@@ -137,8 +144,38 @@ impl Loaded {
             config: Config::default(),
             document: "null".to_owned(),
             warnings: Vec::new(),
+            places: Places::default(),
             origin: None,
         }
+    }
+
+    /// A message of the proxy's about the configuration, with the places of what it names if they are known.
+    pub(crate) fn placed(&self, severity: &str, message: &str) -> String {
+        let mut places = self.places.named_in(message);
+        let Some(first) = places.next() else {
+            return format!("{severity}: {message}");
+        };
+        let more: Vec<String> = places.map(ToString::to_string).collect();
+        let more = if more.is_empty() {
+            String::new()
+        } else {
+            format!("\n  also at {}", more.join(", "))
+        };
+        format!("{first}: {severity}: {message}{more}")
+    }
+
+    /// Why the proxy cannot run it: one report of all that is wrong.
+    pub(crate) fn refused(&self, errors: &BuildErrors) -> Failure {
+        let lines: Vec<String> = errors
+            .iter()
+            .map(|error| self.placed("error", &error.to_string()))
+            .collect();
+        Failure::Report(lines.join("\n"))
+    }
+
+    /// Logs the warnings, for commands that go on.
+    pub(crate) fn log_warnings(&self) {
+        self.warnings.iter().for_each(log_warning);
     }
 
     /// Prints the warnings to standard error, for commands that print and end.
@@ -147,6 +184,19 @@ impl Loaded {
             exit::say(&warning.to_string());
         }
     }
+}
+
+fn log_warning(warning: &Diagnostic) {
+    let place = warning.place();
+    let help = warning.help().unwrap_or_default();
+    warn!(
+        file = place.file(),
+        line = place.line(),
+        column = place.column(),
+        help,
+        "{}",
+        warning.message()
+    );
 }
 
 // === impl Source ===

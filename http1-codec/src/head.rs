@@ -135,6 +135,9 @@ impl HeadReader {
 
     /// The bytes of the next head, with its last empty line.
     fn find(&mut self, buffer: &mut BytesMut, limits: &HeadLimits) -> Result<Option<Bytes>, HeadError> {
+        if buffer.is_empty() {
+            return Ok(None);
+        }
         self.skip_empty_lines(buffer, limits)?;
         if self.searched == 0
             && !limits.bare_line_feed

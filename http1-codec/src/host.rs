@@ -55,15 +55,28 @@ fn is_host_name(name: &[u8]) -> bool {
     let name = name.strip_suffix(b".").unwrap_or(name);
     let mut label = 0;
     for byte in name {
-        match byte {
-            b'.' if label == 0 => return false,
-            b'.' => label = 0,
-            b'-' | b'_' | b'~' => label += 1,
-            byte if byte.is_ascii_alphanumeric() => label += 1,
-            _ => return false,
+        if IN_LABEL.get(usize::from(*byte)) == Some(&true) {
+            label += 1;
+        } else if *byte == b'.' && label > 0 {
+            label = 0;
+        } else {
+            return false;
         }
     }
     label > 0
+}
+
+/// The bytes that a label of a name can have.
+static IN_LABEL: [bool; 256] = in_label();
+
+const fn in_label() -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 0x80 {
+        table[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~');
+        byte += 1;
+    }
+    table
 }
 
 #[cfg(test)]

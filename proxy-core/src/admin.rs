@@ -173,6 +173,10 @@ impl Engine for Control {
         Self::refused(self);
     }
 
+    fn asked(&self, code: u16, method: &'static str, path: &'static str) {
+        Self::asked(self, code, method, path);
+    }
+
     fn upstreams(&self) -> Vec<UpstreamState> {
         Self::upstreams(self)
     }

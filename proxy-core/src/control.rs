@@ -109,6 +109,11 @@ impl Control {
         self.0.refused();
     }
 
+    /// Counts a request to the admin API.
+    pub(crate) fn asked(&self, code: u16, method: &'static str, path: &'static str) {
+        self.0.asked(code, method, path);
+    }
+
     /// The internal certificate authority. It is looked for, never made.
     pub fn authority(&self) -> Option<Authority> {
         self.0.authority()

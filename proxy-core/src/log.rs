@@ -1,5 +1,6 @@
 //! Logs: the form of a line, and the files that lines go to. Nothing here knows what is logged.
 
+pub(crate) mod digits;
 mod file;
 mod filter;
 mod format;

@@ -26,6 +26,7 @@ pub(crate) struct Metrics {
     /// Those that a configuration still counts with. They go on from one configuration to the next.
     series: Mutex<BTreeMap<Labels, Weak<Series>>>,
     loads: Loads,
+    admin: Mutex<AdminRequests>,
     facts: OnceLock<Weak<dyn Facts>>,
 }
 
@@ -34,6 +35,9 @@ pub(crate) trait Facts: std::fmt::Debug + Send + Sync {
     /// Writes them.
     fn write(&self, page: &mut Exposition);
 }
+
+/// Requests to the admin API by status, method and path, of which there are few.
+type AdminRequests = BTreeMap<(u16, &'static str, &'static str), u64>;
 
 /// How loading configurations went.
 #[derive(Debug, Default)]
@@ -55,6 +59,7 @@ impl Metrics {
             workers: workers.max(1),
             series: Mutex::default(),
             loads: Loads::default(),
+            admin: Mutex::default(),
             facts: OnceLock::new(),
         }
     }
@@ -91,16 +96,39 @@ impl Metrics {
         }
     }
 
+    /// Counts a request to the admin API.
+    pub(crate) fn asked(&self, code: u16, method: &'static str, path: &'static str) {
+        let mut all = self.admin.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = all.entry((code, method, path)).or_default();
+        *count = count.saturating_add(1);
+    }
+
     /// Everything, in the format that suits the client best.
     pub(crate) fn page(&self, format: Format) -> Page {
         let mut page = Exposition::new(format);
         self.loads.write(&mut page);
+        self.write_admin(&mut page);
         series::write(&self.live(), &mut page);
         if let Some(facts) = self.facts.get().and_then(Weak::upgrade) {
             facts.write(&mut page);
         }
         process::write(&mut page);
         page.finish()
+    }
+
+    fn write_admin(&self, page: &mut Exposition) {
+        let all = self.admin.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut requests = page.family(&names::ADMIN_HTTP_REQUESTS);
+        for ((code, method, path), count) in &*all {
+            let code = code.to_string();
+            let labels = [
+                ("code", &*code),
+                ("handler", "admin"),
+                ("method", method),
+                ("path", path),
+            ];
+            requests.sample(&labels, *count);
+        }
     }
 
     /// The series that are in use, in the order of their labels. The others are forgotten.

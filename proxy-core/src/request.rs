@@ -308,10 +308,18 @@ pub(crate) fn target(uri: &Uri) -> &str {
 
 /// The host as routes compare it: without port and trailing dot, in lower case.
 pub(crate) fn host_name(host: &HeaderValue) -> Cow<'_, str> {
-    let text = std::str::from_utf8(host.as_bytes()).unwrap_or_default();
+    host_name_of(std::str::from_utf8(host.as_bytes()).unwrap_or_default())
+}
+
+/// As [`host_name`], of a text.
+pub(crate) fn host_name_of(text: &str) -> Cow<'_, str> {
     let name = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((address, _)) => address,
-        None => text.split_once(':').map_or(text, |(name, _)| name),
+        // A byte after the other: it is short, and the search for text is for long ones.
+        None => match text.bytes().position(|byte| byte == b':') {
+            Some(end) => text.get(..end).unwrap_or_default(),
+            None => text,
+        },
     };
     let name = name.strip_suffix('.').unwrap_or(name);
     if name.bytes().any(|byte| byte.is_ascii_uppercase()) {

@@ -24,6 +24,8 @@ pub(super) struct TlsNeeds {
     policies: Vec<(TlsConnectionPolicy, Span)>,
     /// Named hosts of sites that are not for every host.
     hosts: BTreeSet<String>,
+    /// The hosts that automatic HTTPS leaves out, which the server has as a list.
+    skipped: HashSet<String>,
     /// Some address is to be served by HTTPS.
     needed: bool,
     /// Automatic HTTPS adds a policy by itself.
@@ -45,6 +47,11 @@ impl TlsNeeds {
         Self {
             policies: Vec::new(),
             hosts: BTreeSet::new(),
+            skipped: server
+                .automatic_https
+                .iter()
+                .flat_map(|automatic| automatic.skip.iter().cloned())
+                .collect(),
             needed: false,
             automatic,
             has_catch_all: false,
@@ -70,16 +77,12 @@ impl TlsNeeds {
             .all(|listen| listen.port() == Some(ports.http));
         for address in keys.iter().map(|key| &key.address) {
             let named = !address.host.is_empty();
-            if !http_only && address.scheme == Scheme::Http && named {
-                let skip = &mut server.automatic_https.get_or_insert_default().skip;
-                if !skip.contains(&address.host) {
-                    skip.push(address.host.clone());
-                }
+            let skips = !http_only && address.scheme == Scheme::Http && named;
+            if skips && self.skipped.insert(address.host.clone()) {
+                let automatic = server.automatic_https.get_or_insert_default();
+                automatic.skip.push(address.host.clone());
             }
-            let skipped = server
-                .automatic_https
-                .as_ref()
-                .is_some_and(|auto| auto.skip.contains(&address.host));
+            let skipped = self.skipped.contains(&address.host);
             let enabled = !site.tls.is_empty() || (named && !skipped);
             let on_http_port = address.port == Some(ports.http);
             self.needed |= address.scheme == Scheme::Https

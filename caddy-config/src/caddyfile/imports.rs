@@ -24,8 +24,8 @@ use crate::{
 /// Imports deeper within imports are refused.
 const MAX_DEPTH: usize = 100;
 
-/// All imports together bring no more tokens than this: ten for each of twenty thousand sites.
-const MAX_TOKENS: usize = 200_000;
+/// All imports together bring no more tokens than this: ten for each of ten thousand sites.
+const MAX_TOKENS: usize = 100_000;
 
 /// Nor more bytes.
 const MAX_BYTES: usize = 8 * 1024 * 1024;

@@ -436,7 +436,7 @@ fn imports_in_masses_bring_what_they_bring() {
                 "(s) {{\n{{block}}\n}}\n{}",
                 site(&format!("{}{}", "import s {\n".repeat(MANY), "}\n".repeat(MANY)))
             ),
-            Error("bring more than 200000 words"),
+            Error("bring more than 100000 words"),
         ),
         (
             "in blocks that nobody puts in",

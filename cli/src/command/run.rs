@@ -12,7 +12,7 @@ use crate::args::{Lax, RunArgs};
 use crate::exit::{self, Failure, Outcome};
 use crate::files::Files;
 use crate::notify::Notify;
-use crate::reload::{self, Reloader};
+use crate::reload::Reloader;
 use crate::settings::Environment;
 use crate::signals::{Signal, Signals};
 use crate::source::{self, Loaded};
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Outcome {
         environment.coloured_stderr(),
         &log_files,
     )?;
-    loaded.warnings.iter().for_each(reload::log_warning);
+    loaded.log_warnings();
     let options = Options {
         bare_line_feeds: args.lax.contains(&Lax::BareLineFeeds),
         strict: args.strict,
@@ -42,7 +42,9 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Outcome {
     };
     runtime::block_on(async {
         let mut signals = Signals::listen()?;
-        let proxy = Proxy::build(&loaded.config, &options)?;
+        let proxy = Proxy::build(&loaded.config, &options).map_err(|errors| loaded.refused(&errors))?;
+        // The proxy has its own copy, and this one would stay as long as it runs.
+        drop(loaded.config);
         proxy.control().join(Arc::new(log));
         let admin_options = AdminOptions {
             address: environment.admin_address().to_owned(),
@@ -51,6 +53,7 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Outcome {
             surroundings: Arc::new(files.clone()),
         };
         let admin = Admin::start(&proxy.control(), &loaded.document, admin_options).await?;
+        drop(loaded.document);
         let notify = Notify::new(environment);
         let totals = proxy.stats();
         let stop = CancellationToken::new();

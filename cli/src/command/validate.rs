@@ -16,8 +16,9 @@ pub(crate) fn validate(args: &ValidateArgs, environment: &Environment) -> Outcom
         data_dir: None,
         ..environment.proxy_options(1)
     };
-    for warning in Proxy::check(&loaded.config, &options)? {
-        exit::say(&format!("warning: {warning}"));
+    let checked = Proxy::check(&loaded.config, &options);
+    for warning in checked.map_err(|errors| loaded.refused(&errors))? {
+        exit::say(&loaded.placed("warning", &warning));
     }
     output::print_line("Valid configuration")
 }

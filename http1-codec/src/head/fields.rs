@@ -41,7 +41,10 @@ impl FieldReader {
         if !self.bare_line_feed && !ends_with_crlf(head, field.name) {
             return Err(HeadError::BareLineFeed);
         }
-        let name = HeaderName::from_bytes(field.name.as_bytes()).map_err(|_| HeadError::FieldName)?;
+        let name = match usual(field.name.as_bytes()) {
+            Some(name) => name,
+            None => HeaderName::from_bytes(field.name.as_bytes()).map_err(|_| HeadError::FieldName)?,
+        };
         match name {
             header::HOST => {
                 self.hosts += 1;
@@ -110,6 +113,25 @@ impl FieldReader {
     }
 }
 
+/// The names that most heads have, as most peers write them: they are found sooner here than in the table of all.
+fn usual(name: &[u8]) -> Option<HeaderName> {
+    Some(match name {
+        b"Accept" | b"accept" => header::ACCEPT,
+        b"Accept-Encoding" | b"accept-encoding" => header::ACCEPT_ENCODING,
+        b"Accept-Language" | b"accept-language" => header::ACCEPT_LANGUAGE,
+        b"Cache-Control" | b"cache-control" => header::CACHE_CONTROL,
+        b"Connection" | b"connection" => header::CONNECTION,
+        b"Content-Length" | b"content-length" => header::CONTENT_LENGTH,
+        b"Content-Type" | b"content-type" => header::CONTENT_TYPE,
+        b"Cookie" | b"cookie" => header::COOKIE,
+        b"Date" | b"date" => header::DATE,
+        b"Host" | b"host" => header::HOST,
+        b"Server" | b"server" => header::SERVER,
+        b"User-Agent" | b"user-agent" => header::USER_AGENT,
+        _ => return None,
+    })
+}
+
 /// Whether Connection has this option, in whatever case it is written.
 pub fn connection_has(headers: &HeaderMap, option: &[u8]) -> bool {
     headers
@@ -127,4 +149,24 @@ fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
 fn ends_with_crlf(head: &Bytes, name: &str) -> bool {
     let start = (name.as_ptr() as usize).wrapping_sub(head.as_ptr() as usize);
     head.get(..start).is_some_and(|before| before.ends_with(b"\r\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usual_names_are_those_of_the_table() {
+        let names = "Accept Accept-Encoding Accept-Language Cache-Control Connection Content-Length Content-Type \
+                     Cookie Date Host Server User-Agent";
+        for name in names.split(' ') {
+            for name in [name.to_owned(), name.to_lowercase()] {
+                assert_eq!(
+                    usual(name.as_bytes()),
+                    HeaderName::from_bytes(name.as_bytes()).ok()
+                );
+            }
+        }
+        assert_eq!(usual(b"X-Custom"), None);
+    }
 }

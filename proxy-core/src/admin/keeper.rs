@@ -31,6 +31,9 @@ pub(super) trait Engine: Send + Sync + std::fmt::Debug {
     /// Counts a configuration that was refused before it came to be loaded.
     fn refused(&self);
 
+    /// Counts a request to the admin API.
+    fn asked(&self, code: u16, method: &'static str, path: &'static str);
+
     /// What each upstream has to do.
     fn upstreams(&self) -> Vec<UpstreamState>;
 

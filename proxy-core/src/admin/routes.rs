@@ -52,7 +52,17 @@ pub(super) async fn answer(
     if let Some(error) = &reply.error {
         log_error(reply.status, error);
     }
+    if let Some(path) = path::counted(&head.uri) {
+        let method = method_label(&head.method);
+        keeper.engine().asked(reply.status.as_u16(), method, path);
+    }
     reply.into_response(more)
+}
+
+/// A method as metrics name it: strangers invent no names there.
+fn method_label(method: &Method) -> &'static str {
+    const KNOWN: [&str; 7] = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"];
+    KNOWN.into_iter().find(|known| method == known).unwrap_or("OTHER")
 }
 
 /// Checks the head; fields for any answer.

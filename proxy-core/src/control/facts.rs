@@ -178,6 +178,11 @@ impl Reconciler {
         self.surroundings.metrics.loaded(false, crate::clock::wall());
     }
 
+    /// Counts a request to the admin API.
+    pub(super) fn asked(&self, code: u16, method: &'static str, path: &'static str) {
+        self.surroundings.metrics.asked(code, method, path);
+    }
+
     /// See [`Control::authority`](super::Control::authority).
     pub(super) fn authority(&self) -> Option<Authority> {
         let (name, root) = self.surroundings.certificates.known_root()?;

@@ -145,7 +145,10 @@ impl Reconciler {
         let this = Arc::clone(&self);
         // On a thread that may wait for disks and names.
         let work = task::spawn_blocking(move || {
-            let result = this.apply(&mut state, config);
+            // It is kept as long as it runs. A copy has no room to spare, as what was read piece by piece has.
+            let kept = config.clone();
+            drop(config);
+            let result = this.apply(&mut state, kept);
             (state, result)
         });
         let (mut state, result) = work.await.map_err(|_| BuildError::Fault)?;

@@ -8,7 +8,7 @@ mod redact;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use http::header::{self, HeaderMap, HeaderValue};
+use http::header::{self, HeaderMap};
 use http::{Request, Response};
 use http_body::Body as _;
 use serde_json::Value;
@@ -23,7 +23,7 @@ use crate::clock;
 use crate::error::Reason;
 use crate::http::connection::Connection;
 use crate::log::Record as _;
-use crate::request::host_name;
+use crate::request::host_name_of;
 use crate::stats::Counters;
 
 /// The status of a request whose client left before its answer. It is never sent.
@@ -70,8 +70,7 @@ impl Access {
         let authority = request.uri().authority().map(|authority| authority.as_str());
         let host = || request.headers().get(header::HOST)?.to_str().ok();
         let host = authority.or_else(host).unwrap_or_default().to_owned();
-        let name = HeaderValue::from_str(&host).ok();
-        let loggers = logs.choose(&name.as_ref().map_or_else(Default::default, host_name))?;
+        let loggers = logs.choose(&host_name_of(&host))?;
         Some(Self {
             loggers,
             sinks: Arc::clone(&logs.sinks),
@@ -151,7 +150,7 @@ impl Access {
             entry.upstream = upstream;
             entry.failure = Some(failure.reason);
         } else if let Some(upstream) = seen.upstream {
-            entry.upstream = upstream.to_string();
+            entry.upstream = entry::socket_address(upstream);
         }
     }
 }
@@ -165,7 +164,8 @@ impl Drop for Access {
         }
         let (level, at) = (entry.level(), entry.at);
         for logger in &*self.loggers {
-            for sink in logger.sinks.iter().filter(|sink| sink.keeps(level, at)) {
+            let writes = |sink: &&Arc<Sink>| !sink.writer.is_nowhere() && sink.keeps(level, at);
+            for sink in logger.sinks.iter().filter(writes) {
                 let line = sink.format.line(&self.entry, &logger.name);
                 if !sink.writer.write(line)
                     && let Some(counters) = &self.counters

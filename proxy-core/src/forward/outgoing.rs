@@ -62,6 +62,17 @@ pub(crate) fn check_response(response: &mut Response<Body>, upgrade: Option<&Wan
     Ok(())
 }
 
+/// An upstream's fields come beside those that were set on the way in, and behind those of the same name.
+pub(crate) fn add_to(fields: &mut HeaderMap, mut set: HeaderMap) {
+    if set.keys().all(|name| !fields.contains_key(name)) {
+        return fields.extend(set);
+    }
+    for (name, value) in &*fields {
+        set.append(name, value.clone());
+    }
+    *fields = set;
+}
+
 /// HTTP/2 clients may send each cookie as a field of its own; HTTP/1.1 knows one field (RFC 9113, 8.2.3).
 fn join_cookies(headers: &mut HeaderMap) {
     let mut crumbs = headers.get_all(header::COOKIE).iter();
@@ -108,6 +119,32 @@ mod tests {
     #[test]
     fn an_answer_without_content_has_no_length() {
         assert!(response(204, &[("content-length", "5")]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn fields_of_one_name_stay_in_their_order() {
+        let map = |fields: &[(&'static str, &'static str)]| {
+            let mut map = HeaderMap::new();
+            for (name, value) in fields {
+                map.append(*name, HeaderValue::from_static(value));
+            }
+            map
+        };
+        for (theirs, set, name, values) in [
+            (
+                &[("a", "1")][..],
+                &[("b", "2"), ("b", "3")][..],
+                "b",
+                &["2", "3"][..],
+            ),
+            (&[("a", "1"), ("a", "2")], &[("a", "3")], "a", &["3", "1", "2"]),
+            (&[("a", "1"), ("a", "2")], &[("b", "3")], "a", &["1", "2"]),
+        ] {
+            let mut fields = map(theirs);
+            add_to(&mut fields, map(set));
+            assert_eq!(fields.get_all(name).iter().collect::<Vec<_>>(), values);
+            assert_eq!(fields.len(), theirs.len() + set.len());
+        }
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(crate) fn strip_request(headers: &mut HeaderMap, marks: Marks) {
         .and(Marks::TE)
         .and(Marks::UPGRADE)
         .and(Marks::HOP_BY_HOP);
-    if !marks.any(ANY) {
+    if !marks.any(ANY) || look(headers).is_done_by_one_removal(headers) {
         return;
     }
     let wants_trailers = headers.get_all(header::TE).iter().any(lists_trailers);
@@ -45,12 +45,43 @@ pub(crate) fn strip_request(headers: &mut HeaderMap, marks: Marks) {
 
 /// Removes what must not be forwarded from a response's fields.
 pub(crate) fn strip_response(headers: &mut HeaderMap) {
-    // One look at the names costs less than a search for each that is not there.
-    let mut names = headers.keys();
-    if names.any(|name| HOP_BY_HOP.contains(name) || name == header::PROXY_AUTHENTICATE) {
-        remove(headers);
-        headers.remove(header::PROXY_AUTHENTICATE);
+    let found = look(headers);
+    if found == Found::Nothing || found.is_done_by_one_removal(headers) {
+        return;
     }
+    remove(headers);
+    headers.remove(header::PROXY_AUTHENTICATE);
+}
+
+/// What there is to remove.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    Nothing,
+    /// A Connection field that names no other, as most messages have it.
+    OnlyConnection,
+    More,
+}
+
+/// One look at all fields costs less than a search for each that is not there.
+fn look(headers: &HeaderMap) -> Found {
+    let mut found = Found::Nothing;
+    for (name, value) in headers {
+        match *name {
+            header::CONNECTION => {
+                let value = value.as_bytes();
+                if !value.eq_ignore_ascii_case(b"keep-alive") && !value.eq_ignore_ascii_case(b"close") {
+                    return Found::More;
+                }
+                found = Found::OnlyConnection;
+            }
+            header::TE | header::TRANSFER_ENCODING | header::UPGRADE => return Found::More,
+            header::PROXY_AUTHENTICATE | header::PROXY_AUTHORIZATION => return Found::More,
+            // The last is a name that a Connection field may give, if only by accident.
+            _ if matches!(name.as_str(), "keep-alive" | "proxy-connection" | "close") => return Found::More,
+            _ => {}
+        }
+    }
+    found
 }
 
 fn remove(headers: &mut HeaderMap) {
@@ -66,6 +97,16 @@ fn remove(headers: &mut HeaderMap) {
     }
     for name in HOP_BY_HOP {
         headers.remove(name);
+    }
+}
+
+impl Found {
+    /// Removes a Connection field that stands alone; `false` if there is more to do.
+    fn is_done_by_one_removal(self, headers: &mut HeaderMap) -> bool {
+        if self == Self::OnlyConnection {
+            headers.remove(header::CONNECTION);
+        }
+        self == Self::OnlyConnection
     }
 }
 
@@ -117,6 +158,27 @@ mod tests {
         ]);
         strip(&mut map);
         assert_eq!(names(&map), ["x-end"]);
+    }
+
+    #[test]
+    fn a_connection_field_that_names_no_other_goes_alone() {
+        for value in ["keep-alive", "Close", "Keep-Alive"] {
+            let fields: &[(&str, &[u8])] = &[("connection", value.as_bytes()), ("x-end", b"2")];
+            let (mut request, mut response) = (headers(fields), headers(fields));
+            strip(&mut request);
+            strip_response(&mut response);
+            assert_eq!(
+                (names(&request), names(&response)),
+                (vec!["x-end"], vec!["x-end"])
+            );
+        }
+        let twice: &[(&str, &[u8])] = &[("connection", b"close"), ("connection", b"x-a"), ("x-a", b"1")];
+        let mut map = headers(twice);
+        strip_response(&mut map);
+        assert!(map.is_empty(), "the second one names a field");
+        let mut map = headers(&[("connection", b"close"), ("close", b"1")]);
+        strip_response(&mut map);
+        assert!(map.is_empty(), "a field of that name is named, too");
     }
 
     #[test]

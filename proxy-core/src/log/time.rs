@@ -1,11 +1,11 @@
 //! How times and durations are written.
 
-use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use super::digits::{push_number, push_padded};
 use super::layout::Layout;
 
 /// How the time of a line is written.
@@ -68,22 +68,15 @@ impl TimeFormat {
 
     pub(super) fn write(&self, at: SystemTime, out: &mut String) {
         let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let written = match self {
-            Self::Seconds => write!(out, "{}.{:06}", since.as_secs(), since.subsec_micros()),
-            Self::Millis => write!(
-                out,
-                "{}.{:06}",
-                since.as_millis(),
-                since.subsec_nanos() % 1_000_000
-            ),
-            Self::Nanos => write!(out, "{}", since.as_nanos()),
+        match self {
+            Self::Seconds => with_fraction(out, since.as_secs(), since.subsec_micros(), 6),
+            Self::Millis => with_fraction(out, whole(since.as_millis()), since.subsec_nanos() % 1_000_000, 6),
+            Self::Nanos => push_number(out, whole(since.as_nanos())),
             Self::Text(layout, zone) => {
                 let at = Timestamp::try_from(at).unwrap_or_default();
                 layout.write(&at.to_zoned_datetime(zone.clone()), out);
-                Ok(())
             }
-        };
-        debug_assert!(written.is_ok(), "a String takes all text");
+        }
     }
 }
 
@@ -103,14 +96,28 @@ impl DurationFormat {
 
     /// Writes it as it stands in JSON.
     pub(super) fn write(self, duration: Duration, out: &mut String) {
-        let written = match self {
-            Self::Seconds => write!(out, "{}.{:09}", duration.as_secs(), duration.subsec_nanos()),
-            Self::Millis => write!(out, "{}", duration.as_millis()),
-            Self::Nanos => write!(out, "{}", duration.as_nanos()),
-            Self::Text => write!(out, "\"{}\"", text(duration)),
-        };
-        debug_assert!(written.is_ok(), "a String takes all text");
+        match self {
+            Self::Seconds => with_fraction(out, duration.as_secs(), duration.subsec_nanos(), 9),
+            Self::Millis => push_number(out, whole(duration.as_millis())),
+            Self::Nanos => push_number(out, whole(duration.as_nanos())),
+            Self::Text => {
+                out.push('"');
+                out.push_str(&text(duration));
+                out.push('"');
+            }
+        }
     }
+}
+
+fn with_fraction(out: &mut String, whole: u64, fraction: u32, width: usize) {
+    push_number(out, whole);
+    out.push('.');
+    push_padded(out, fraction.into(), width);
+}
+
+/// Nanoseconds of five centuries fit.
+fn whole(number: u128) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
 }
 
 /// As Go prints it: `1h2m3.5s`, `1.5ms`, `0s`.

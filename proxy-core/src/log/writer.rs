@@ -155,6 +155,11 @@ impl LogWriter {
         })
     }
 
+    /// Whether lines are thrown away, so that nobody need write them.
+    pub(crate) fn is_nowhere(&self) -> bool {
+        self.work.is_none()
+    }
+
     /// Queues a line, which ends with a line feed. `false` if it had to be dropped.
     pub fn write(&self, line: String) -> bool {
         match self.work.as_ref().map(|work| work.try_send(Work::Line(line))) {

@@ -48,6 +48,9 @@ pub(crate) const CONFIG_LOADS: Family = counter(
     "Attempts to load a configuration, by result.",
 );
 
+pub(crate) const ADMIN_HTTP_REQUESTS: Family =
+    counter("caddy_admin_http_requests_total", "Requests to the admin API.");
+
 // === requests, where `metrics` is configured ===
 
 pub(crate) const HTTP_REQUESTS: Family = counter("caddy_http_requests_total", "Requests that were answered.");

@@ -10,10 +10,13 @@ use crate::request::Context;
 /// `*.example.com` is found by its suffix; rarer forms are tried one by one.
 #[derive(Debug, Default)]
 pub(crate) struct HostIndex {
-    exact: HashMap<String, Vec<Candidate>>,
-    suffixes: HashMap<String, Vec<Candidate>>,
+    exact: ByHost,
+    suffixes: ByHost,
     rest: Vec<Candidate>,
 }
+
+/// The configuration names these hosts: nobody chooses them so that they collide.
+type ByHost = HashMap<String, Vec<Candidate>, foldhash::fast::RandomState>;
 
 /// A route to try, and what is left to check of it once the host is known.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -30,6 +30,25 @@ pub(in crate::admin) enum Asked {
 
 // === impl Path ===
 
+/// The paths that metrics tell apart. Those that end with a slash stand for all below them.
+const COUNTED: [&str; 9] = [
+    "/adapt",
+    "/config/",
+    "/doors/pods",
+    "/id/",
+    "/load",
+    "/metrics",
+    "/pki/",
+    "/reverse_proxy/upstreams",
+    "/stop",
+];
+
+/// The path by which a request is counted, if it is for something that there is.
+pub(in crate::admin) fn counted(uri: &Uri) -> Option<&'static str> {
+    let is_of = |one: &&str| uri.path() == *one || (one.ends_with('/') && uri.path().starts_with(*one));
+    COUNTED.into_iter().find(is_of)
+}
+
 impl Path {
     pub(in crate::admin) fn of(uri: &Uri) -> Result<Self, Asked> {
         let written = uri.path();

@@ -13,7 +13,7 @@ const ACCESS: &str = "http.log.access";
 #[derive(Debug)]
 pub(crate) struct AccessLogs {
     /// By host, in lower case and without port; `*` stands for a label.
-    by_host: HashMap<String, Arc<[Logger]>>,
+    by_host: ByHost,
     /// For every other host. `None`: their requests are not logged.
     default: Option<Arc<[Logger]>>,
     /// Hosts whose requests are not logged, in the same form.
@@ -25,6 +25,9 @@ pub(crate) struct AccessLogs {
     /// Every log of the configuration.
     pub(super) sinks: Arc<[Arc<Sink>]>,
 }
+
+/// The configuration names these hosts: nobody chooses them so that they collide.
+type ByHost = HashMap<String, Arc<[Logger]>, foldhash::fast::RandomState>;
 
 /// A name, and the logs that take what it says.
 #[derive(Clone, Debug)]
@@ -54,7 +57,7 @@ impl AccessLogs {
     /// their requests are logged; hosts whose requests are not, in the same form; whether credentials are written
     /// as they are; and every log of the configuration.
     pub(crate) fn new(
-        by_host: HashMap<String, Arc<[Logger]>>,
+        by_host: ByHost,
         default: Option<Arc<[Logger]>>,
         skip_hosts: HashSet<String>,
         credentials: bool,

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::redact::{self, REDACTED, without_tokens};
 use crate::error::Reason;
 use crate::facts::TlsFacts;
-use crate::log::{Fields, Level, Record};
+use crate::log::{Fields, Level, Record, digits};
 use crate::routing::template::proto;
 
 /// What is known of a request and its answer.
@@ -100,8 +100,8 @@ impl Entry {
         fields.open("request");
         match self.peer {
             Some(peer) => {
-                fields.text("remote_ip", &peer.ip().to_string());
-                fields.text("remote_port", &peer.port().to_string());
+                fields.text("remote_ip", &address(peer.ip()));
+                fields.text("remote_port", &digits::text(peer.port().into()));
             }
             // A peer of a unix socket, as Caddy names it.
             None => {
@@ -110,7 +110,7 @@ impl Entry {
             }
         }
         if let Some(client_ip) = self.client_ip {
-            fields.text("client_ip", &client_ip.to_string());
+            fields.text("client_ip", &address(client_ip));
         }
         fields.text("proto", proto(self.version));
         fields.text("method", self.method.as_str());
@@ -147,7 +147,7 @@ impl Entry {
 
     fn headers(&self, key: &str, headers: &HeaderMap, fields: &mut dyn Fields) {
         fields.open(key);
-        let mut name_as_written = String::new();
+        let mut name_as_written = String::with_capacity(32);
         // Host has a field of its own.
         for name in headers.keys().filter(|name| *name != header::HOST) {
             write_name(name, &mut name_as_written);
@@ -166,13 +166,39 @@ impl Entry {
     }
 }
 
+/// An address as text. That of IPv4 is written without the machinery of formatting, as every line has two.
+fn address(ip: IpAddr) -> String {
+    let IpAddr::V4(ip) = ip else {
+        return ip.to_string();
+    };
+    let mut out = String::with_capacity("255.255.255.255".len());
+    for (number, octet) in ip.octets().into_iter().enumerate() {
+        if number > 0 {
+            out.push('.');
+        }
+        digits::push_number(&mut out, octet.into());
+    }
+    out
+}
+
+/// As [`address`], with a port.
+pub(super) fn socket_address(socket: SocketAddr) -> String {
+    if socket.is_ipv6() {
+        return socket.to_string();
+    }
+    let mut out = address(socket.ip());
+    out.push(':');
+    digits::push_number(&mut out, socket.port().into());
+    out
+}
+
 /// The name as it is usually written: `user-agent` is `User-Agent`.
 fn write_name(name: &HeaderName, out: &mut String) {
     out.clear();
-    let mut begins = true;
-    for c in name.as_str().chars() {
-        out.push(if begins { c.to_ascii_uppercase() } else { c });
-        begins = c == '-';
+    for part in name.as_str().split_inclusive('-') {
+        let (first, rest) = part.split_at_checked(1).unwrap_or((part, ""));
+        out.extend(first.chars().map(|c| c.to_ascii_uppercase()));
+        out.push_str(rest);
     }
 }
 
@@ -265,6 +291,16 @@ mod tests {
             "{}",
             text(&entry)
         );
+    }
+
+    #[test]
+    fn addresses_are_written_as_the_standard_library_does() {
+        for ip in ["0.0.0.0", "127.0.0.1", "255.10.99.100", "::1", "2001:db8::a"] {
+            let ip: IpAddr = ip.parse().unwrap();
+            assert_eq!(address(ip), ip.to_string());
+            let socket = SocketAddr::new(ip, 4711);
+            assert_eq!(socket_address(socket), socket.to_string());
+        }
     }
 
     #[test]

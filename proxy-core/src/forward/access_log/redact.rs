@@ -36,6 +36,13 @@ pub(super) fn target(uri: &Uri) -> Cow<'_, str> {
 /// `text` without the tokens of system paths: a token is a key to a session's pod. They stand not only in the
 /// target but also in fields such as Referer, Location and Link.
 pub(super) fn without_tokens(text: &str) -> Cow<'_, str> {
+    // Most texts have neither of the two that a prefix begins with.
+    if !text
+        .bytes()
+        .fold(false, |found, byte| found | matches!(byte, b'~' | b'%'))
+    {
+        return text.into();
+    }
     let mut shown = String::new();
     let mut rest = text;
     while let Some(start) = token_start(rest) {

@@ -433,12 +433,8 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             self.change_answer(&down.ops, &mut response);
         }
         if !self.cx.answer.is_empty() {
-            // An upstream's fields come beside those that were set on the way in.
-            let mut headers = std::mem::take(&mut self.cx.answer);
-            for (name, value) in response.headers() {
-                headers.append(name, value.clone());
-            }
-            *response.headers_mut() = headers;
+            let set = std::mem::take(&mut self.cx.answer);
+            outgoing::add_to(response.headers_mut(), set);
         }
         self.settle(response)
     }
