@@ -131,6 +131,7 @@ impl Admin {
             edit: Edit::Post,
             place: Target::At(Pointer::parse("/config/")),
             body: Bytes::from(document),
+            config: None,
             if_match: None,
             force,
             if_source: None,

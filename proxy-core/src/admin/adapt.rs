@@ -1,6 +1,6 @@
 //! Configurations in the bodies of requests: what they are written in, and what they say as JSON.
 
-use caddy_config::{Diagnostic, Diagnostics, Surroundings};
+use caddy_config::{Config, Diagnostic, Diagnostics, Surroundings};
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -14,6 +14,8 @@ const FILE: &str = "Caddyfile";
 pub(super) struct Json {
     /// The document, or anything at all if it came as JSON.
     pub(super) text: Vec<u8>,
+    /// What the text says, if that is known: it was printed from this.
+    pub(super) config: Option<Box<Config>>,
     /// What works, but perhaps not as meant: an array, `null` for none.
     pub(super) warnings: Value,
 }
@@ -42,6 +44,7 @@ pub(super) fn to_json(
 ) -> Result<Json, AdaptError> {
     let as_it_is = || Json {
         text: body.to_owned(),
+        config: None,
         warnings: Value::Null,
     };
     if content_type.is_empty() {
@@ -81,6 +84,7 @@ fn caddyfile(body: &[u8], surroundings: &dyn Surroundings) -> Result<Json, Adapt
         warnings: Some(warnings)
             .filter(|list| !list.is_empty())
             .map_or(Value::Null, Value::from),
+        config: Some(Box::new(adapted.config)),
     })
 }
 

@@ -128,12 +128,6 @@ impl Document {
         &*self.text == "null"
     }
 
-    /// Whether the configuration may be kept on disk: unless `admin.config.persist` is `false`.
-    pub(crate) fn may_persist(&self) -> bool {
-        let says_nothing = !self.text.contains("\"persist\"");
-        says_nothing || self.root().pointer("/config/admin/config/persist") != Some(&Value::Bool(false))
-    }
-
     /// The configuration that the document is.
     ///
     /// # Errors

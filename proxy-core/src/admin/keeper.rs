@@ -88,6 +88,8 @@ pub(super) struct Change {
     pub(super) place: Target,
     /// JSON; empty stands for `null`.
     pub(super) body: Bytes,
+    /// What the whole document says after the change, if that is known: reading it again takes long.
+    pub(super) config: Option<Box<Config>>,
     /// The state that the change is meant for.
     pub(super) if_match: Option<String>,
     /// Whether to load the configuration even if it stays the same.
@@ -174,7 +176,7 @@ impl Keeper {
         });
         let admin = config.admin.clone().unwrap_or_default();
         *keeper.serving.lock().await = endpoint.map(|endpoint| endpoint.serve(&admin, &keeper));
-        keeper.save().await;
+        keeper.save(may_persist(config)).await;
         Ok(keeper)
     }
 
@@ -260,20 +262,17 @@ impl Keeper {
         let (before, origin) = (self.running.current(), change.origin.clone());
         // A large document takes a while, and everybody else is served by this thread.
         let drafted = task::spawn_blocking(move || draft(&before, change)).await;
-        let changed = match drafted.unwrap_or(Err(Refused::Fault))? {
-            Some(next) => {
-                let (document, config) = *next;
-                self.apply(&mut serving, document, config).await?;
-                true
-            }
-            None => {
-                info!("config is unchanged");
-                false
-            }
-        };
-        self.note(origin);
-        if changed {
-            self.save().await;
+        let next = drafted.unwrap_or(Err(Refused::Fault))?;
+        let changed = next.is_some();
+        if let Some(next) = next {
+            let (document, config) = *next;
+            let may_persist = may_persist(&config);
+            self.apply(&mut serving, document, config).await?;
+            self.note(origin);
+            self.save(may_persist).await;
+        } else {
+            info!("config is unchanged");
+            self.note(origin);
         }
         Ok(changed)
     }
@@ -326,13 +325,13 @@ impl Keeper {
         }
     }
 
-    /// Saves the running configuration. A failure is no failure of the change.
-    async fn save(&self) {
+    /// Saves the running configuration, if it may be. A failure is no failure of the change.
+    async fn save(&self, may_persist: bool) {
         let document = self.document();
         let Some(path) = self.settings.autosave.clone() else {
             return;
         };
-        if document.is_empty() || !document.may_persist() {
+        if document.is_empty() || !may_persist {
             return;
         }
         let file = path.display().to_string();
@@ -357,6 +356,7 @@ fn draft(before: &Document, change: Change) -> Result<Draft, Refused> {
         edit,
         place,
         body,
+        config,
         if_match,
         force,
         ..
@@ -369,8 +369,17 @@ fn draft(before: &Document, change: Change) -> Result<Draft, Refused> {
     if !force && next.text() == before.text() {
         return Ok(None);
     }
-    let config = next.decode().map_err(Refused::Config)?;
+    let config = match config {
+        Some(config) => *config,
+        None => next.decode().map_err(Refused::Config)?,
+    };
     Ok(Some(Box::new((next, config))))
+}
+
+/// Whether the configuration may be kept on disk: unless `admin.config.persist` is `false`.
+fn may_persist(config: &Config) -> bool {
+    let settings = config.admin.as_ref().and_then(|admin| admin.config.as_ref());
+    settings.and_then(|settings| settings.persist) != Some(false)
 }
 
 fn one_line(errors: &BuildErrors) -> String {

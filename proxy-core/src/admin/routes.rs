@@ -187,6 +187,7 @@ async fn change(
         edit,
         place,
         body: bytes,
+        config: None,
         if_match: head
             .headers
             .contains_key(header::IF_MATCH)
@@ -219,6 +220,7 @@ async fn load(keeper: &Arc<Keeper>, head: &Parts, body: Incoming) -> Result<Repl
         edit: Edit::Post,
         place: Target::At(Pointer::parse("/config/")),
         body: json.text.into(),
+        config: json.config,
         if_match: None,
         force: must_revalidate(&head.headers),
         if_source: Some(text(&head.headers, &IF_SOURCE)).filter(|file| !file.is_empty()),
