@@ -11,3 +11,8 @@ pub mod caddy {
 pub mod configuration {
     #![doc = include_str!("manual/configuration.md")]
 }
+
+/// What keeps requests away from an upstream, and what is told of it.
+pub mod health {
+    #![doc = include_str!("manual/health.md")]
+}

@@ -318,10 +318,7 @@ impl From<rehearsal::Destination> for Destination {
             skipped: destination
                 .skipped
                 .into_iter()
-                .map(|(upstream, trouble)| Skipped {
-                    upstream,
-                    why: trouble.as_str(),
-                })
+                .map(|(upstream, why)| Skipped { upstream, why })
                 .collect(),
             why: match destination.why {
                 Why::Configured => "one of those that are configured",
@@ -420,11 +417,10 @@ impl fmt::Display for Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::upstream::health::Trouble;
 
     #[test]
     fn upstreams_that_get_no_requests_are_named_with_the_reason() {
-        let told = |upstreams: &[&str], skipped: &[(&str, Trouble)]| {
+        let told = |upstreams: &[&str], skipped: &[(&str, &'static str)]| {
             let skipped = skipped.iter();
             Destination::from(rehearsal::Destination {
                 method: http::Method::GET,
@@ -432,24 +428,20 @@ mod tests {
                 host: None,
                 upstreams: upstreams.iter().map(ToString::to_string).collect(),
                 skipped: skipped
-                    .map(|(upstream, trouble)| ((*upstream).to_owned(), *trouble))
+                    .map(|(upstream, why)| ((*upstream).to_owned(), *why))
                     .collect(),
                 why: Why::Configured,
                 decided: false,
             })
         };
-        let one = told(
-            &["a:80"],
-            &[("b:80", Trouble::Checks), ("c:80", Trouble::Breaker)],
-        );
+        let one = told(&["a:80"], &[("b:80", "its checks fail"), ("c:80", "it is full")]);
         assert_eq!(
             one.to_string(),
-            "a:80 for GET /x (one of those that are configured), not b:80: its checks fail, not c:80: its circuit \
-             breaker is open"
+            "a:80 for GET /x (one of those that are configured), not b:80: its checks fail, not c:80: it is full"
         );
         let json = serde_json::to_value(&one).unwrap();
         assert_eq!(json["skipped"][0]["why"], "its checks fail");
-        let none = told(&[], &[("a:80", Trouble::Full)]);
+        let none = told(&[], &[("a:80", "it is full")]);
         assert!(none.to_string().starts_with("no upstream for GET /x"), "{none}");
     }
 }

@@ -107,7 +107,7 @@ pub(super) async fn to_any(
 async fn attempt(
     worker: &Worker,
     cluster: &Cluster,
-    (upstream, pass): (&Upstream, Option<Pass>),
+    (upstream, pass): (&Upstream, Option<Pass<'_>>),
     mut request: Box<Request<Body>>,
     beside: &Beside<'_>,
     before: &mut Prepared<'_, '_>,
@@ -162,7 +162,7 @@ async fn attempt(
 
 impl<'v> Round<'_, 'v> {
     /// The upstream that is asked next, once one is free; `None` if there is none in time.
-    async fn next(&mut self) -> Option<(Pick<'v>, Option<Pass>)> {
+    async fn next(&mut self) -> Option<(Pick<'v>, Option<Pass<'v>>)> {
         loop {
             let pick = self.choice.pick(self.worker, self.cluster, &self.attempts);
             if let Some(pick) = pick.filter(|pick| self.affords(pick.upstream)) {

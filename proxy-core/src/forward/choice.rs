@@ -120,10 +120,10 @@ impl<'v> Choice<'v> {
     }
 
     /// Upstreams that are passed over, and why.
-    pub(crate) fn skipped(&self) -> Vec<(String, Trouble)> {
+    pub(crate) fn skipped(&self) -> Vec<(String, &'static str)> {
         let skipped = self.list.iter().filter_map(|upstream| {
             let trouble = upstream.trouble()?;
-            Some((upstream.to_string(), trouble))
+            Some((upstream.to_string(), trouble.as_str()))
         });
         skipped.collect()
     }
@@ -223,9 +223,9 @@ impl Candidates for Seen<'_> {
 
 // === impl Pick ===
 
-impl Pick<'_> {
+impl<'v> Pick<'v> {
     /// Begins a request to it, if its circuit breaker lets it through.
-    pub(super) fn enter(&self) -> Result<Option<Pass>, Trouble> {
+    pub(super) fn enter(&self) -> Result<Option<Pass<'v>>, Trouble> {
         if self.is_panic {
             return Ok(None);
         }

@@ -10,7 +10,6 @@ use super::worker::Worker;
 use crate::body::Body;
 use crate::http::connection::Connection;
 use crate::routing::trace::Tracer;
-use crate::upstream::health::Trouble;
 
 /// Where a request would be sent.
 #[derive(Clone, Debug)]
@@ -22,7 +21,7 @@ pub(crate) struct Destination {
     /// In the order in which they would be tried.
     pub(crate) upstreams: Vec<String>,
     /// Those that would not be asked, and why.
-    pub(crate) skipped: Vec<(String, Trouble)>,
+    pub(crate) skipped: Vec<(String, &'static str)>,
     pub(crate) why: Why,
     /// Routes decide about an answer of status 200.
     pub(crate) decided: bool,

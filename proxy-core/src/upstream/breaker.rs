@@ -4,7 +4,7 @@
 //! closed and nothing fails, a request costs it two reads.
 //!
 //! A breaker knows its upstream by nothing but the results of requests, so it serves whoever has some: it begins a
-//! request with [`Breaker::enter`] and ends it with [`Breaker::leave`]. A request that was given up is no result: its
+//! request with [`Breaker::enter`] and ends it with [`Pass::leave`]. A request that was given up is no result: its
 //! [`Pass`] is dropped.
 
 mod consecutive;
@@ -13,7 +13,7 @@ mod rate;
 mod tests;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -93,9 +93,10 @@ pub(crate) struct Breaker {
 }
 
 /// A request on its way through a breaker. Dropped, it was given up.
+// A reference: a count that all workers share would cost each request more than the breaker itself.
 #[derive(Debug)]
-pub(crate) struct Pass {
-    breaker: Arc<Breaker>,
+pub(crate) struct Pass<'b> {
+    breaker: &'b Breaker,
     ticket: Ticket,
     is_over: bool,
 }
@@ -240,7 +241,7 @@ impl Breaker {
     }
 
     /// Begins a request, if one may begin.
-    pub(crate) fn enter(self: &Arc<Self>, now: impl FnOnce() -> Instant) -> Option<Pass> {
+    pub(crate) fn enter(&self, now: impl FnOnce() -> Instant) -> Option<Pass<'_>> {
         // The number first: one that is too old makes a result count for nothing, never for the wrong state.
         let generation = self.generation.load(Ordering::Acquire);
         let ticket = if self.is_closed.load(Ordering::Acquire) {
@@ -252,7 +253,7 @@ impl Breaker {
             self.change(|machine| machine.begin(now()))?
         };
         Some(Pass {
-            breaker: Arc::clone(self),
+            breaker: self,
             ticket,
             is_over: false,
         })
@@ -291,7 +292,7 @@ impl Breaker {
 
 // === impl Pass ===
 
-impl Pass {
+impl Pass<'_> {
     /// The request has this result. Gives the state that this led to, if it is another one.
     pub(crate) fn leave(mut self, failed: bool, now: impl FnOnce() -> Instant) -> Option<Stand> {
         self.is_over = true;
@@ -304,7 +305,7 @@ impl Pass {
     }
 }
 
-impl Drop for Pass {
+impl Drop for Pass<'_> {
     fn drop(&mut self) {
         // Only what tries an upstream takes a place that must be given back.
         if !self.is_over && self.ticket.is_probe {

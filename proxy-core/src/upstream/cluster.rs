@@ -208,7 +208,7 @@ impl Upstream {
     }
 
     /// A request has failed because of it.
-    pub(crate) fn failed(&self, pass: Option<Pass>, failure: &Failure) {
+    pub(crate) fn failed(&self, pass: Option<Pass<'_>>, failure: &Failure) {
         Health::leave(&self.slot, pass, true);
         self.health.failed(&self.slot, failure);
     }
@@ -216,7 +216,7 @@ impl Upstream {
     /// It answered. Gives what is wrong with that, for [`Upstream::flawed`].
     pub(crate) fn answered(
         &self,
-        pass: Option<Pass>,
+        pass: Option<Pass<'_>>,
         status: StatusCode,
         latency: Option<Duration>,
     ) -> Option<Flaw> {

@@ -117,7 +117,7 @@ impl Health {
     }
 
     /// Begins a request. `Err`: the breaker lets none through now.
-    pub(crate) fn enter(&self, now: fn() -> Instant) -> Result<Option<Pass>, Trouble> {
+    pub(crate) fn enter(&self, now: fn() -> Instant) -> Result<Option<Pass<'_>>, Trouble> {
         let Some(breaker) = &self.breaker else {
             return Ok(None);
         };
@@ -125,7 +125,7 @@ impl Health {
     }
 
     /// A request has its result, as its breaker counts it.
-    pub(crate) fn leave(slot: &Slot, pass: Option<Pass>, failed: bool) {
+    pub(crate) fn leave(slot: &Slot, pass: Option<Pass<'_>>, failed: bool) {
         match pass.and_then(|pass| pass.leave(failed, Instant::now)) {
             Some(Stand::Closed) => {
                 slot.standing().came(Instant::now());

@@ -1,3 +1,5 @@
+//! Circuit breakers in all their states, by hand and at random.
+
 use super::*;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -174,7 +176,7 @@ fn a_random_life_keeps_the_rules() {
 #[test]
 fn what_all_workers_share_follows_the_machine() {
     let begin = Instant::now();
-    let breaker = Arc::new(Breaker::new(consecutive(2)));
+    let breaker = Breaker::new(consecutive(2));
     let enter = |now| breaker.enter(|| now);
     for _ in 0..3 {
         assert_eq!(enter(begin).unwrap().leave(false, || begin), None);

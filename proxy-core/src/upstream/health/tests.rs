@@ -1,3 +1,5 @@
+//! What of an upstream leads to what, for all of its proxies.
+
 use super::probe::ProbeError;
 use super::*;
 use crate::upstream::breaker::BreakerRule;

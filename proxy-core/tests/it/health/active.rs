@@ -68,13 +68,14 @@ async fn a_check_asks_for_what_is_configured() {
     let address = origin.addr();
     let _rig = site(&checked(
         address,
-        "\t\thealth_uri /health?deep=1\n\t\thealth_method post\n\t\thealth_request_body \"are you there\"\n\t\t\
+        "\t\thealth_uri /health?deep=1\n\t\thealth_method post\n\t\thealth_request_body `{\"at\": \"{http.reverse_proxy.active.target_upstream}\"}`\n\t\t\
          health_headers {\n\t\t\tHost app.internal\n\t\t\tX-Target {http.reverse_proxy.active.target_upstream}\n\t\t\t\
          X-Many a b\n\t\t\tX-Slash {system.slash}\n\t\t}",
     ));
     let asked = until_asked(&origin, 1).await.remove(0);
     assert_eq!(asked.head.start(), "POST /health?deep=1 HTTP/1.1");
-    assert_eq!(asked.body, b"are you there");
+    let body = format!("{{\"at\": \"{address}\"}}");
+    assert_eq!(asked.body, body.as_bytes());
     assert_eq!(asked.head.all("host"), ["app.internal"]);
     assert_eq!(asked.head.all("x-target"), [address.to_string()]);
     assert_eq!(asked.head.all("x-many"), ["a", "b"]);
