@@ -16,6 +16,7 @@ mod proxies;
 mod routes;
 mod sockets;
 mod support;
+mod transport;
 mod upstreams;
 mod values;
 

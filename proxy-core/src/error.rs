@@ -35,6 +35,8 @@ pub(crate) enum Reason {
     Refused,
     /// No route to the upstream, or another fault of the network.
     Unreachable,
+    /// No TLS with the upstream: its certificate is not believed, or the handshake failed otherwise.
+    Handshake,
     /// The upstream did not accept the connection or answer in time.
     TimedOut,
     /// The upstream closed the connection before its answer.
@@ -108,6 +110,7 @@ impl Reason {
             | Self::Unresolved
             | Self::Refused
             | Self::Unreachable
+            | Self::Handshake
             | Self::TimedOut
             | Self::Closed
             | Self::Cut
@@ -134,6 +137,7 @@ impl Reason {
             Self::Unresolved
             | Self::Refused
             | Self::Unreachable
+            | Self::Handshake
             | Self::Closed
             | Self::Cut
             | Self::BadResponse
@@ -163,6 +167,7 @@ impl Reason {
             Self::Unresolved => "the upstream's name has no address",
             Self::Refused => "the upstream refuses connections",
             Self::Unreachable => "the upstream cannot be reached",
+            Self::Handshake => "the TLS handshake with the upstream failed",
             Self::TimedOut => "the upstream did not answer in time",
             Self::Closed => "the upstream closed the connection before its answer",
             Self::Cut => "the upstream's answer ended before it was whole",

@@ -118,10 +118,17 @@ impl TlsFacts {
 // === impl Chosen ===
 
 impl Chosen {
-    /// Host and port as they are dialled.
+    /// Whether it is a unix socket: its path is the host then.
+    pub(crate) fn is_socket(&self) -> bool {
+        self.host.starts_with(['/', '@'])
+    }
+
+    /// Host and port as they are dialled, or the path of a unix socket.
     pub(crate) fn address(&self) -> String {
         let Self { host, port, .. } = self;
-        if host.contains(':') {
+        if self.is_socket() {
+            host.clone()
+        } else if host.contains(':') {
             format!("[{host}]:{port}")
         } else {
             format!("{host}:{port}")

@@ -2,8 +2,10 @@
 //!
 //! [`Certificates`] lives as long as the process: it holds the internal authority, the leaves that it made and the keys
 //! of session tickets, so that a reload neither makes new certificates nor ends resumption. For each listener,
-//! [`Certificates::plan`] turns the sites and the policies into rustls configurations.
+//! [`Certificates::plan`] turns the sites and the policies into rustls configurations. [`client`] is the other side,
+//! towards upstreams.
 
+pub(crate) mod client;
 mod client_auth;
 mod config;
 mod files;

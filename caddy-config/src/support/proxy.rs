@@ -7,9 +7,6 @@ use super::{
     row,
 };
 
-/// Why TLS options have to wait.
-const NO_TLS: &str = "TLS to upstreams is not there yet; write http:// if the network between is trusted";
-
 pub(super) const ROWS: &[Support] = &[
     row(
         ReverseProxy,
@@ -17,13 +14,13 @@ pub(super) const ROWS: &[Support] = &[
         Active,
         "host, host:port, http://, h2c://, port ranges, [::1]",
     ),
-    row(ReverseProxy, "to https://", Pending, NO_TLS),
     row(
         ReverseProxy,
-        "to unix/",
-        Pending,
-        "unix sockets of upstreams are not dialled yet; let the upstream listen on 127.0.0.1",
+        "to https://",
+        Active,
+        "verified by the system's authorities; the Host sent is the upstream's host:port, as in Caddy",
     ),
+    row(ReverseProxy, "to unix/", Active, "unix//path and unix+h2c//path"),
     row(
         ReverseProxy,
         "to {placeholder}",
@@ -278,8 +275,8 @@ pub(super) const TRANSPORT: &[Support] = &[
     row(
         Http,
         "dial_fallback_delay",
-        Accepted,
-        "addresses of one name are tried one after the other",
+        Active,
+        "negative: an address is tried when the one before has failed",
     ),
     row(Http, "response_header_timeout", Active, ""),
     row(
@@ -291,15 +288,10 @@ pub(super) const TRANSPORT: &[Support] = &[
     row(
         Http,
         "read_timeout",
-        Accepted,
-        "an upstream that falls silent is not cut off",
+        Active,
+        "of one read; while a request is being sent, its answer is not waited for",
     ),
-    row(
-        Http,
-        "write_timeout",
-        Accepted,
-        "an upstream that takes nothing is not cut off",
-    ),
+    row(Http, "write_timeout", Active, "of one write"),
     row(
         Http,
         "read_buffer",
@@ -315,15 +307,15 @@ pub(super) const TRANSPORT: &[Support] = &[
     row(
         Http,
         "max_response_header",
-        Accepted,
-        "the limit of an upstream's head is Doorway's own",
+        Active,
+        "64 KiB without it, of any size in Caddy up to 10 MiB; at most 256 fields",
     ),
     row(Http, "keepalive", Active, ""),
     row(
         Http,
         "keepalive_interval",
-        Accepted,
-        "connections are probed every 15 seconds",
+        Active,
+        "15 seconds without it; at least one",
     ),
     row(
         Http,
@@ -344,29 +336,53 @@ pub(super) const TRANSPORT: &[Support] = &[
         Active,
         "`off`, which is how it always is: what client and upstream agree on is passed on",
     ),
-    row(Http, "versions", Active, "1.1 or h2c; 2 only where TLS offers it"),
+    row(
+        Http,
+        "versions",
+        Active,
+        "1.1, 2 or both over TLS, by ALPN; h2c without TLS",
+    ),
     row(
         Http,
         "versions 3",
         Pending,
         "HTTP/3 to upstreams is not there; leave the option out",
     ),
-    row(Http, "tls", Pending, NO_TLS),
-    row(Http, "tls_client_auth", Pending, NO_TLS),
-    row(Http, "tls_insecure_skip_verify", Pending, NO_TLS),
-    row(Http, "tls_curves", Pending, NO_TLS),
-    row(Http, "tls_timeout", Pending, NO_TLS),
-    row(Http, "tls_trust_pool", Pending, NO_TLS),
-    row(Http, "tls_trusted_ca_certs", Pending, NO_TLS),
-    row(Http, "tls_server_name", Pending, NO_TLS),
-    row(Http, "tls_renegotiation", Pending, NO_TLS),
-    row(Http, "tls_except_ports", Pending, NO_TLS),
+    row(Http, "tls", Active, ""),
+    row(Http, "tls_client_auth", Active, "a certificate file and its key"),
+    row(Http, "tls_insecure_skip_verify", Active, "with a warning"),
+    row(
+        Http,
+        "tls_curves",
+        Active,
+        "x25519mlkem768, x25519, secp256r1, secp384r1",
+    ),
+    row(Http, "tls_timeout", Active, "10 seconds without it"),
+    row(
+        Http,
+        "tls_trust_pool",
+        Active,
+        "file, inline, system; a server may show a certificate of the file itself",
+    ),
+    row(Http, "tls_trusted_ca_certs", Active, ""),
+    row(
+        Http,
+        "tls_server_name",
+        Active,
+        "with placeholders of the environment, none of the request",
+    ),
+    row(
+        Http,
+        "tls_renegotiation",
+        Active,
+        "`never`, which is how it always is",
+    ),
+    row(Http, "tls_except_ports", Active, ""),
     row(
         Http,
         "proxy_protocol",
-        Pending,
-        "the PROXY protocol to upstreams is not there yet; an upstream that expects it would refuse every \
-         connection, so let it read X-Forwarded-For",
+        Active,
+        "the client's address without its port, as in Caddy; connections are not shared between clients",
     ),
     row(
         Http,
@@ -390,7 +406,7 @@ pub(super) const TRANSPORT: &[Support] = &[
     row(
         Http,
         "local_address",
-        Pending,
-        "the system chooses the address that upstreams are reached from; remove it",
+        Active,
+        "an IP address, with a port or without one",
     ),
 ];

@@ -25,6 +25,7 @@ use crate::log::{FileSettings, LogFiles, LogWriter};
 use crate::metrics::Metrics;
 use crate::routing::regexp::Groups;
 use crate::routing::slots::Slots;
+use crate::tls::client::SystemRoots;
 use crate::tls::{Certificates, TlsPlan};
 use crate::upstream::cluster::Cluster;
 use crate::upstream::health::{Breakers, Prober};
@@ -107,6 +108,8 @@ pub(crate) struct Compiler<'a> {
     pub(crate) doors_of_server: DoorsInScope,
     /// The numbers of its named routes.
     pub(crate) named: BTreeMap<String, usize>,
+    /// The authorities that the system trusts, once a proxy asks for them.
+    pub(super) system_roots: Option<SystemRoots>,
 }
 
 /// Compiles `config`. Logs are opened and certificates loaded; no socket is bound.
@@ -128,6 +131,7 @@ pub(crate) fn compile(config: &model::Config, surroundings: &Surroundings) -> Re
         groups: Vec::new(),
         doors_of_server: Vec::new(),
         named: BTreeMap::new(),
+        system_roots: None,
     };
     let compiled = compiler.compile(config);
     let Compiler {

@@ -14,13 +14,13 @@ use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
 use super::compile::Compiler;
+use super::transport::Ways;
 use crate::request::Context;
 use crate::routing::template::{Template, Unknown};
 use crate::upstream::breaker::{self, BreakerRule, BreakerSettings};
 use crate::upstream::cluster::{self, Upstream};
-use crate::upstream::health::{
-    Check, Expected, Health, HttpProbe, Identity, Limits, Passive, Plan, Probe, Way,
-};
+use crate::upstream::health::{Check, Expected, Health, HttpProbe, Identity, Limits, Passive, Plan, Probe};
+use crate::upstream::transport::Transport;
 
 /// As Caddy.
 const INTERVAL: Duration = Duration::from_secs(30);
@@ -40,7 +40,8 @@ pub(super) struct Checking<'m> {
 struct Active<'m> {
     model: &'m model::ActiveChecks,
     identity: Identity,
-    way: Way,
+    transport: Arc<Transport>,
+    ways: &'m Ways,
     /// Where all checks go to, if that is one place.
     place: Option<HostPort>,
     servers: Vec<SocketAddr>,
@@ -65,7 +66,7 @@ pub(super) fn compile<'m>(
     compiler: &mut Compiler<'_>,
     proxy: &'m model::ReverseProxy,
     transport: &model::HttpTransport,
-    way: Way,
+    (settings, ways): (&Arc<Transport>, &'m Ways),
     servers: &[SocketAddr],
 ) -> Checking<'m> {
     let checks = proxy.health_checks.as_ref();
@@ -73,11 +74,12 @@ pub(super) fn compile<'m>(
     warn_of_useless(compiler, passive(proxy), active);
     Checking {
         passive: passive(proxy).and_then(counted).map(Arc::new),
-        breaker: proxy.circuit_breaker.map(settings),
+        breaker: proxy.circuit_breaker.map(breaker_settings),
         active: active.filter(|active| active.is_on()).map(|model| Active {
             model,
             identity: identity(model, transport),
-            way,
+            transport: Arc::clone(settings),
+            ways,
             place: model.upstream.as_deref().and_then(|text| place(compiler, text)),
             servers: servers.to_vec(),
         }),
@@ -118,7 +120,7 @@ fn counted(passive: &model::PassiveChecks) -> Option<Passive> {
     })
 }
 
-fn settings(breaker: model::CircuitBreaker) -> BreakerSettings {
+fn breaker_settings(breaker: model::CircuitBreaker) -> BreakerSettings {
     BreakerSettings {
         rule: match breaker.rule {
             model::BreakerRule::Consecutive { failures } => BreakerRule::Consecutive { failures },
@@ -183,7 +185,10 @@ impl Active<'_> {
         let plan = self.plan(compiler, upstream);
         let known = &compiler.surroundings.prober.known;
         let slot = upstream.slot();
-        known.of(slot.label(), self.identity, |_| {
+        // The files of certificates may have changed, although the text has not.
+        let lane = format!("{:?}", plan.probe.way.lane);
+        let identity = Sha256::new().chain_update(self.identity).chain_update(lane);
+        known.of(slot.label(), identity.finalize().into(), |_| {
             Check::new(Arc::clone(slot), plan, Instant::now())
         })
     }
@@ -200,7 +205,16 @@ impl Active<'_> {
                 model.port.unwrap_or_else(|| upstream.port()),
             ),
         };
-        let authority = cluster::label(name.host(), port);
+        let way = if self.place.is_none() && port == upstream.port() {
+            Arc::clone(upstream.way())
+        } else {
+            self.ways.to(compiler, name.host(), port)
+        };
+        // As Caddy: what listens on a unix socket has no other name.
+        let authority = match way.unix {
+            None => cluster::label(name.host(), port),
+            Some(_) => "localhost".to_owned(),
+        };
         let http = (!model.tcp).then(|| HttpProbe {
             request: self.request(compiler, &authority, upstream.slot().label()),
             expected: Expected {
@@ -219,7 +233,8 @@ impl Active<'_> {
             probe: Probe {
                 name,
                 port,
-                way: self.way,
+                transport: Arc::clone(&self.transport),
+                way,
                 timeout: model.timeout.unwrap_or(TIMEOUT),
                 http,
             },

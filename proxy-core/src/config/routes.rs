@@ -6,6 +6,7 @@ use std::sync::Arc;
 use caddy_config as model;
 
 use super::compile::Compiler;
+use super::transport::Ways;
 use super::{handlers, matchers};
 use crate::routing::routes::{Route, Routes};
 use crate::routing::slots::{Asked, LogSlots, Slots};
@@ -98,15 +99,18 @@ pub(super) fn list(
 
 /// Watches the hosts of each `doors_handler` in scope with the name servers of one proxy.
 pub(super) fn watch(
-    compiler: &Compiler<'_>,
+    compiler: &mut Compiler<'_>,
     scope: &DoorsInScope,
+    ways: &Ways,
     servers: &[std::net::SocketAddr],
 ) -> Vec<(usize, Vec<Upstream>)> {
     let slots = &compiler.surroundings.slots;
-    let upstream =
-        |(host, port): &(String, u16)| Upstream::new(compiler.resolvers.watch(host, servers), *port, slots);
+    let mut upstream = |(host, port): &(String, u16)| {
+        let way = ways.to(compiler, host, *port);
+        Upstream::new(compiler.resolvers.watch(host, servers), *port, way, slots)
+    };
     scope
         .iter()
-        .map(|(id, hosts)| (*id, hosts.iter().map(upstream).collect()))
+        .map(|(id, hosts)| (*id, hosts.iter().map(&mut upstream).collect()))
         .collect()
 }

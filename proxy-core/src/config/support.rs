@@ -60,16 +60,10 @@ pub(super) fn proxy(compiler: &mut Compiler<'_>, proxy: &model::ReverseProxy) {
     };
     compiler.note_all(
         Area::ReverseProxy,
-        &[
-            (
-                "to unix/",
-                has(|dial| matches!(dial, model::UpstreamAddress::Unix(_))),
-            ),
-            (
-                "to {placeholder}",
-                has(|dial| matches!(dial, model::UpstreamAddress::Template(_))),
-            ),
-        ],
+        &[(
+            "to {placeholder}",
+            has(|dial| matches!(dial, model::UpstreamAddress::Template(_))),
+        )],
     );
     if let Some(source) = &proxy.dynamic_upstreams {
         dynamic(compiler, source);
@@ -93,27 +87,16 @@ pub(super) fn transport(compiler: &mut Compiler<'_>, http: &model::HttpTransport
     compiler.note_all(
         Area::Transport,
         &[
-            ("dial_fallback_delay", http.dial_fallback_delay.is_some()),
             ("expect_continue_timeout", http.expect_continue_timeout.is_some()),
-            ("read_timeout", http.read_timeout.is_some()),
-            ("write_timeout", http.write_timeout.is_some()),
             ("read_buffer", http.read_buffer_size.is_some()),
             ("write_buffer", http.write_buffer_size.is_some()),
-            ("max_response_header", http.max_response_header_size.is_some()),
-            (
-                "keepalive_interval",
-                keep_alive.is_some_and(|keep| keep.probe_interval.is_some()),
-            ),
             (
                 "keepalive_idle_conns",
                 keep_alive.is_some_and(|keep| keep.max_idle_conns.is_some()),
             ),
             ("max_conns_per_host", http.max_conns_per_host.is_some()),
             ("versions 3", http.versions.contains(&model::HttpVersion::Http3)),
-            ("tls", http.tls.is_some()),
-            ("proxy_protocol", http.proxy_protocol.is_some()),
             ("network_proxy", network_proxy),
-            ("local_address", http.local_address.is_some()),
         ],
     );
 }

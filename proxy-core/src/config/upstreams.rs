@@ -1,8 +1,8 @@
 //! `reverse_proxy`: upstreams and how they are reached.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use caddy_config as model;
 
@@ -12,14 +12,9 @@ use super::error::BuildError;
 use super::health::{self, Checking};
 use super::routes::{self, DoorsInScope};
 use super::support;
+use super::transport::{self, Ways};
 use crate::failure_log::FailureGates;
-use crate::upstream::channel::Protocol;
 use crate::upstream::cluster::{Cluster, Source, Upstream};
-use crate::upstream::health::Way;
-use crate::upstream::pool::PoolLimits;
-
-/// As Caddy: a connection may take 3 seconds.
-const DIAL_TIMEOUT: Duration = Duration::from_secs(3);
 
 pub(super) fn cluster(
     compiler: &mut Compiler<'_>,
@@ -40,22 +35,14 @@ pub(super) fn cluster(
         .flat_map(|resolver| &resolver.addresses)
         .map(model::ResolverAddress::socket_addr)
         .collect();
-    let protocol = protocol(compiler, &transport.versions);
-    let dial_timeout = transport
-        .dial_timeout
-        .filter(|limit| !limit.is_zero())
-        .unwrap_or(DIAL_TIMEOUT);
-    let way = Way {
-        protocol,
-        dial_timeout,
-    };
-    let checking = health::compile(compiler, proxy, &transport, way, &servers);
+    let (settings, ways) = transport::transport(compiler, &transport);
+    let settings = Arc::new(settings);
+    let checking = health::compile(compiler, proxy, &transport, (&settings, &ways), &servers);
     Some(Cluster {
-        source: source(compiler, proxy, scope, &servers, &checking)?,
-        protocol,
-        dial_timeout,
-        head_timeout: transport.response_header_timeout.filter(|limit| !limit.is_zero()),
-        keep: keep(&transport),
+        source: source(compiler, proxy, scope, &ways, &servers, &checking)?,
+        transport: Arc::clone(&settings),
+        multiplexes: ways.multiplex(),
+        sets_host: ways.set_host(),
         retry: balancing::retry(&balancing),
         budget: balancing::budget(&balancing),
         slow_start: balancing.slow_start.filter(|time| !time.is_zero()),
@@ -71,6 +58,7 @@ fn source(
     compiler: &mut Compiler<'_>,
     proxy: &model::ReverseProxy,
     scope: &DoorsInScope,
+    ways: &Ways,
     servers: &[SocketAddr],
     checking: &Checking<'_>,
 ) -> Option<Source> {
@@ -81,7 +69,7 @@ fn source(
             None
         }
         Some(model::DynamicUpstreams::Doors {}) => {
-            let mut all = routes::watch(compiler, scope, servers);
+            let mut all = routes::watch(compiler, scope, ways, servers);
             for (_, list) in &mut all {
                 for upstream in list {
                     *upstream = checking.of(compiler, upstream.clone());
@@ -96,19 +84,11 @@ fn source(
             "name at least one, such as 127.0.0.1:8080",
         ),
         None => {
-            let upstream = |upstream: &model::Upstream| match &upstream.dial {
-                model::UpstreamAddress::Tcp(address) => Some(Upstream::new(
-                    compiler.resolvers.watch(address.host(), servers),
-                    address.port(),
-                    &compiler.surroundings.slots,
-                )),
-                // Noted as pending.
-                model::UpstreamAddress::Unix(_) | model::UpstreamAddress::Template(_) => None,
-            };
             let most = |limit: Option<u32>| limit.filter(|most| *most > 0);
             let all = health::passive(proxy).and_then(|passive| most(passive.unhealthy_request_count));
             let mut limited = |one: &model::Upstream| {
-                let limited = upstream(one)?.with_max_requests(most(one.max_requests).or(all));
+                let upstream = upstream(compiler, &one.dial, ways, servers)?;
+                let limited = upstream.with_max_requests(most(one.max_requests).or(all));
                 Some(checking.of(compiler, limited))
             };
             let upstreams = proxy.upstreams.iter().map(&mut limited).collect::<Option<_>>();
@@ -117,29 +97,26 @@ fn source(
     }
 }
 
-/// Without TLS to the upstream there is no negotiation: HTTP/2 must be asked for.
-fn protocol(compiler: &mut Compiler<'_>, versions: &[model::HttpVersion]) -> Protocol {
-    let h2c = versions.contains(&model::HttpVersion::H2c);
-    if h2c && versions.contains(&model::HttpVersion::Http11) {
-        compiler.unsupported::<()>(
-            "both 1.1 and h2c in versions",
-            "name the one that the upstream speaks",
-        );
+fn upstream(
+    compiler: &mut Compiler<'_>,
+    dial: &model::UpstreamAddress,
+    ways: &Ways,
+    servers: &[SocketAddr],
+) -> Option<Upstream> {
+    let slots = &compiler.surroundings.slots;
+    match dial {
+        model::UpstreamAddress::Tcp(address) => {
+            let way = ways.to(compiler, address.host(), address.port());
+            let name = compiler.resolvers.watch(address.host(), servers);
+            Some(Upstream::new(name, address.port(), way, slots))
+        }
+        model::UpstreamAddress::Unix(path) => {
+            let way = ways.to_socket(compiler, path);
+            // Nothing has to be looked up: what stands for its address.
+            let name = compiler.resolvers.watch("0.0.0.0", servers);
+            Some(Upstream::new(name, 0, way, slots))
+        }
+        // Noted as pending.
+        model::UpstreamAddress::Template(_) => None,
     }
-    if h2c { Protocol::H2c } else { Protocol::Http1 }
-}
-
-/// How connections are kept: `None`, each for one request only.
-fn keep(transport: &model::HttpTransport) -> Option<PoolLimits> {
-    let mut limits = PoolLimits::default();
-    let Some(keep_alive) = &transport.keep_alive else {
-        return Some(limits);
-    };
-    if let Some(most) = keep_alive.max_idle_conns_per_host.filter(|most| *most > 0) {
-        limits.per_address = most as usize;
-    }
-    if let Some(idle) = keep_alive.idle_timeout.filter(|idle| !idle.is_zero()) {
-        limits.idle = idle;
-    }
-    (keep_alive.enabled != Some(false)).then_some(limits)
 }

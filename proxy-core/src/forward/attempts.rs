@@ -114,7 +114,7 @@ async fn attempt(
 ) -> Result<(Answered, Option<Flaw>), Missed> {
     let started = cluster.verbose.then(Instant::now);
     let turn = worker.choose(usize::MAX);
-    let addresses = match upstream.addresses(cluster.dial_timeout, turn).await {
+    let addresses = match upstream.addresses(cluster.transport.dial.timeout, turn).await {
         Ok(addresses) => addresses,
         Err(failure) => {
             upstream.failed(pass, &failure);
@@ -124,7 +124,7 @@ async fn attempt(
         }
     };
     if let Some((before, cx)) = before {
-        before.go_to(upstream.name().host(), upstream.port(), cx, &mut request);
+        before.go_to(upstream.host(), upstream.way(), cx, &mut request);
     }
     let in_flight = worker.tally.begin(upstream.slot());
     let is_timed = cluster.measures || upstream.health().is_timed();

@@ -21,6 +21,7 @@ use crate::routing::header_ops::{self, HeaderOps};
 use crate::routing::matcher::MatcherSet;
 use crate::upstream::channel::{Channel, Fate, SendFailure};
 use crate::upstream::cluster::{Addresses, Cluster, Upstream};
+use crate::upstream::transport::{Purpose, Way};
 
 /// How many kept connections may prove dead before a new one is opened.
 const MAX_STALE: usize = 4;
@@ -45,6 +46,8 @@ pub(crate) struct Beside<'c> {
     pub(crate) interim: Interim<'c>,
     /// Fields that are sent with it.
     pub(crate) added: Added,
+    /// What a connection for it must be.
+    pub(crate) purpose: Purpose,
 }
 
 /// What is done before a request goes to an upstream, at each that is tried.
@@ -56,6 +59,8 @@ pub(crate) struct Before<'v> {
     pub(crate) notes: bool,
     /// When it may be sent again although it may have reached an application.
     pub(crate) resend: Option<&'v Resend>,
+    /// Upstreams are told their own host and port as the Host, unless the changes say otherwise.
+    pub(crate) sets_host: bool,
 }
 
 /// `lb_retry_match`: what is sent again.
@@ -101,7 +106,7 @@ impl<F: Into<Failure>> From<F> for Failed {
 impl Before<'_> {
     /// Whether there is anything to do.
     pub(crate) fn is_any(&self) -> bool {
-        self.notes || self.changes.is_some() || self.resend.is_some()
+        self.notes || self.sets_host || self.changes.is_some() || self.resend.is_some()
     }
 
     /// A copy of `request`, if it may have to be sent again.
@@ -142,7 +147,13 @@ impl Before<'_> {
         refused
     }
 
-    pub(super) fn go_to(&self, host: &str, port: u16, cx: &mut Context, request: &mut Request<Body>) {
+    pub(super) fn go_to(
+        &self,
+        (host, port): (&str, u16),
+        way: &Way,
+        cx: &mut Context,
+        request: &mut Request<Body>,
+    ) {
         if let Some(facts) = &mut cx.facts {
             facts.retries = facts
                 .upstream
@@ -157,9 +168,21 @@ impl Before<'_> {
         }
         if let Some((ops, fields)) = &self.changes {
             let mut fields = fields.clone();
+            set_host(way, &mut fields);
             change(ops, cx, &mut fields);
+            if !fields.contains_key(header::HOST) {
+                set_host(way, &mut fields);
+            }
             *request.headers_mut() = fields;
+        } else {
+            set_host(way, request.headers_mut());
         }
+    }
+}
+
+fn set_host(way: &Way, fields: &mut HeaderMap) {
+    if let Some(host) = &way.host {
+        fields.insert(header::HOST, host.clone());
     }
 }
 
@@ -194,11 +217,16 @@ pub(crate) async fn exchange(
             dead_status,
         } => {
             let mut request = request;
+            let pod = Pod {
+                address,
+                way: server.way(),
+            };
             if let Some((before, cx)) = &mut before {
-                before.go_to(&address.ip().to_string(), address.port(), cx, &mut request);
+                let host = address.ip().to_string();
+                before.go_to((&host, address.port()), pod.way, cx, &mut request);
             }
             let visit = worker.pods.visit(address, server.slot(), worker.seconds());
-            let answered = to_pod(worker, cluster, address, dead_status, request, beside).await;
+            let answered = to_pod(worker, cluster, &pod, dead_status, request, beside).await;
             answered.map(|(mut response, address)| {
                 if let Some(mut visit) = visit {
                     visit.answered();
@@ -239,14 +267,14 @@ pub(super) fn tell(
 async fn to_pod(
     worker: &Worker,
     cluster: &Cluster,
-    address: SocketAddr,
+    pod: &Pod<'_>,
     dead_status: StatusCode,
     request: Box<Request<Body>>,
     beside: &Beside<'_>,
 ) -> Result<Answered, Failed> {
     let began = cluster.verbose.then(Instant::now);
-    let outcome = send(worker, cluster, &Some(address), request, beside).await;
-    tell(cluster, &address, began, &outcome);
+    let outcome = send(worker, cluster, pod, request, beside).await;
+    tell(cluster, &pod.address, began, &outcome);
     let missed = match outcome {
         Ok(answered) => return Ok(answered),
         Err(missed) => missed,
@@ -258,7 +286,7 @@ async fn to_pod(
         }
         // The connection broke: of a pod that was killed, or of one that lives on.
         Missed::Sent(failure) if failure.reason == Reason::Closed => {
-            let refused = refuses(worker, cluster, address).await;
+            let refused = refuses(worker, cluster, pod).await;
             (failure, refused)
         }
         Missed::Sent(failure) => (failure, false),
@@ -271,15 +299,15 @@ async fn to_pod(
     };
     Err(Failed {
         failure,
-        upstream: address.to_string(),
+        upstream: pod.address.to_string(),
     })
 }
 
-/// Whether nobody listens on `address` any more. Nothing is sent.
-async fn refuses(worker: &Worker, cluster: &Cluster, address: SocketAddr) -> bool {
-    let probe = worker
-        .connector
-        .connect(std::iter::once(address), cluster.dial_timeout);
+/// Whether nobody listens at `pod` any more. Nothing of a request is sent.
+async fn refuses(worker: &Worker, cluster: &Cluster, pod: &Pod<'_>) -> bool {
+    let probe = cluster
+        .transport
+        .connect(&worker.connector, pod.way, pod.all(), Purpose::default());
     matches!(Box::pin(probe).await, Err(failure) if failure.reason == Reason::Refused)
 }
 
@@ -291,26 +319,36 @@ pub(super) async fn send(
     mut request: Box<Request<Body>>,
     beside: &Beside<'_>,
 ) -> Result<Answered, Missed> {
-    let pool = cluster.keep.map(|limits| (&worker.pool, limits));
+    let transport = &cluster.transport;
+    let (way, purpose) = (addresses.way(), beside.purpose);
+    let pool = transport.keep.map(|limits| (&worker.pool, limits));
     let mut tries = MAX_STALE;
     loop {
-        let kept = (tries > 0)
-            .then(|| worker.pool.take(addresses.first()?, cluster.protocol))
-            .flatten();
+        let take = || {
+            let key = transport.key(way, addresses.first()?, purpose);
+            worker.pool.take(key, way.protocol(purpose))
+        };
+        let kept = if tries > 0 { take() } else { None };
         let is_kept = kept.is_some();
         let channel = match kept {
             Some(channel) => channel,
             // Boxed, as it is large and rare: every request's future would carry the room for it.
-            None => match Box::pin(open(worker, cluster, addresses)).await {
+            None => match Box::pin(open(worker, cluster, addresses, purpose)).await {
                 Ok(opened) => opened,
                 Err(failure) => return Err(Missed::Unsent(request, failure)),
             },
         };
         let address = channel.address();
-        let answer = channel.send(request, beside.added.fields(), pool, |head| {
-            beside.interim.pass_on(head);
-        });
-        let answer = match cluster.head_timeout {
+        let answer = channel.send(
+            request,
+            beside.added.fields(),
+            &transport.head_limits,
+            pool,
+            |head| {
+                beside.interim.pass_on(head);
+            },
+        );
+        let answer = match transport.head_timeout {
             None => answer.await,
             Some(limit) => match tokio::time::timeout(limit, Box::pin(answer)).await {
                 Ok(answer) => answer,
@@ -331,24 +369,38 @@ pub(super) async fn send(
                 tries = 0;
                 request = again;
             }
-            Fate::Unsent(unsent) => return Err(Missed::Unsent(unsent, failure)),
+            // Once more: the next connection may have room for it.
+            Fate::Refused(again) if tries > 0 => {
+                worker.counters.retries.add();
+                tries = 0;
+                request = again;
+            }
+            Fate::Refused(unsent) | Fate::Unsent(unsent) => return Err(Missed::Unsent(unsent, failure)),
             Fate::Sent => return Err(Missed::Sent(failure)),
         }
     }
 }
 
-async fn open(worker: &Worker, cluster: &Cluster, addresses: &impl Choices) -> Result<Channel, Failure> {
+async fn open(
+    worker: &Worker,
+    cluster: &Cluster,
+    addresses: &impl Choices,
+    purpose: Purpose,
+) -> Result<Channel, Failure> {
     worker.counters.upstream_connects.add();
-    let (address, stream) = worker
-        .connector
-        .connect(addresses.all(), cluster.dial_timeout)
+    let transport = &cluster.transport;
+    let way = addresses.way();
+    let connected = transport
+        .connect(&worker.connector, way, addresses.all(), purpose)
         .await?;
-    let pool = cluster.keep.map(|limits| (&worker.pool, limits));
-    let channel = Channel::open(stream, address, cluster.protocol, &worker.background, pool).await?;
+    let address = connected.address;
+    let key = transport.key(way, address, purpose);
+    let pool = transport.keep.map(|limits| (&worker.pool, limits));
+    let opened = Channel::open(connected, key, &transport.head_limits, &worker.background, pool).await?;
     if addresses.by_name() {
         worker.pool.named(address.ip());
     }
-    Ok(channel)
+    Ok(opened)
 }
 
 // === addresses ===
@@ -359,6 +411,14 @@ pub(super) trait Choices: Sync {
     fn all(&self) -> impl Iterator<Item = SocketAddr> + Send;
     /// Whether a name leads to them, which may lead elsewhere later.
     fn by_name(&self) -> bool;
+    /// What else leads there.
+    fn way(&self) -> &Way;
+}
+
+/// One pod of a server.
+struct Pod<'v> {
+    address: SocketAddr,
+    way: &'v Way,
 }
 
 impl Choices for Addresses {
@@ -373,18 +433,26 @@ impl Choices for Addresses {
     fn by_name(&self) -> bool {
         true
     }
+
+    fn way(&self) -> &Way {
+        self.way()
+    }
 }
 
-impl Choices for Option<SocketAddr> {
+impl Choices for Pod<'_> {
     fn first(&self) -> Option<SocketAddr> {
-        *self
+        Some(self.address)
     }
 
     fn all(&self) -> impl Iterator<Item = SocketAddr> + Send {
-        (*self).into_iter()
+        std::iter::once(self.address)
     }
 
     fn by_name(&self) -> bool {
         false
+    }
+
+    fn way(&self) -> &Way {
+        self.way
     }
 }

@@ -6,15 +6,16 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use rustls::ServerConfig;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::server::{NoServerSessionStorage, ProducesTickets};
 use rustls::time_provider::TimeProvider;
+use rustls::{ClientConfig, ServerConfig};
 use rustls_pki_types::{CertificateDer, UnixTime};
 use tokio::time;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
+use super::client::{ClientSettings, ClientTls};
 use super::files;
 use super::internal_ca::{self, CaError, InternalCa};
 use super::name::ServedName;
@@ -31,6 +32,8 @@ pub(crate) struct Certificates {
     tickets: Arc<dyn ProducesTickets>,
     data: Option<PathBuf>,
     internal: Mutex<Internal>,
+    /// What is in use towards upstreams, by what it is made of: a session may be resumed in the next configuration.
+    clients: Mutex<HashMap<[u8; 32], [Weak<ClientConfig>; 2]>>,
 }
 
 /// The authority, once a site needs it, and the certificates that it made and that are in use.
@@ -61,6 +64,7 @@ impl Certificates {
             tickets: aws_lc_rs::Ticketer::new()?,
             data,
             internal: Mutex::default(),
+            clients: Mutex::default(),
         })
     }
 
@@ -106,6 +110,27 @@ impl Certificates {
             }
         };
         Ok(TlsPlan::new(planned, refusal))
+    }
+
+    /// What speaks TLS to upstreams with these settings: that in use if nothing of it has changed. Reads the disk; call
+    /// it when configuration is loaded.
+    ///
+    /// # Errors
+    /// A certificate, key or authority that cannot be used.
+    pub(crate) fn client(&self, settings: &ClientSettings) -> Result<ClientTls, TlsError> {
+        let mut built = settings.build(&self.provider, Arc::clone(&self.clock))?;
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = clients
+            .get(&built.identity)
+            .map(|known| known.each_ref().map(Weak::upgrade));
+        if let Some([Some(config), Some(http1)]) = known {
+            (built.config, built.http1) = (config, http1);
+        } else {
+            clients.retain(|_, [config, _]| config.strong_count() > 0);
+            let used = [&built.config, &built.http1].map(Arc::downgrade);
+            clients.insert(built.identity, used);
+        }
+        Ok(built)
     }
 
     /// Keeps internal certificates fresh until `stop` is cancelled. Run it once, on any tokio runtime with time.

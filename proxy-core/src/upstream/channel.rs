@@ -1,5 +1,6 @@
 //! One connection to an upstream that can take a request.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -10,33 +11,17 @@ use http1_codec::client::{Answer, Cause, Connection, Keep, SendError};
 use super::connect::Io;
 use super::http2::{Http2, Place};
 use super::pool::{Pool, PoolLimits};
+use super::transport::{Connected, Key};
 use crate::body::{Body, BoxError};
 use crate::error::{Failure, Reason};
 use crate::request::may_repeat;
 use crate::tasks::Tasks;
 
-/// What an answer's head may be.
-const HEAD_LIMITS: HeadLimits = HeadLimits {
-    size: 64 * 1024,
-    fields: 256,
-    target: 0,
-    bare_line_feed: false,
-};
-
-/// Which HTTP an upstream speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Protocol {
-    /// HTTP/1.1 without TLS.
-    Http1,
-    /// HTTP/2 by prior knowledge, without TLS.
-    H2c,
-}
-
 /// A connection that can take one request now.
 #[derive(Debug)]
 pub(crate) enum Channel {
-    Http1(Connection<Io>, SocketAddr),
-    Http2(Place, SocketAddr),
+    Http1(Connection<Io>, Key),
+    Http2(Place, Key),
 }
 
 /// A request that got no answer.
@@ -54,6 +39,8 @@ pub(crate) enum Fate {
     /// The upstream had most likely closed the connection without looking at the request, and a second one does
     /// no harm: it may go over a new connection.
     Repeatable(Box<Request<Body>>),
+    /// The upstream says that it did not look at the request: it may go anywhere.
+    Refused(Box<Request<Body>>),
     /// It may have reached an application.
     Sent,
 }
@@ -63,59 +50,57 @@ pub(crate) enum Fate {
 pub(crate) struct GiveBack {
     pool: Arc<Pool>,
     limits: PoolLimits,
-    address: SocketAddr,
+    key: Key,
 }
 
 // === impl Channel ===
 
 impl Channel {
-    /// Begins HTTP on a new connection, which other requests to `address` find in `pool` if it can serve them.
+    /// Begins HTTP on a new connection, which other requests find in `pool` by `key` if it can serve them.
     pub(crate) async fn open(
-        stream: Io,
-        address: SocketAddr,
-        protocol: Protocol,
+        connected: Connected,
+        key: Key,
+        limits: &HeadLimits,
         tasks: &Tasks,
         pool: Option<(&Arc<Pool>, PoolLimits)>,
     ) -> Result<Self, Failure> {
-        match protocol {
-            Protocol::Http1 => Ok(Self::Http1(Connection::new(stream), address)),
-            Protocol::H2c => {
-                let (opened, place) = Http2::open(stream, tasks).await?;
-                if let Some((pool, limits)) = pool {
-                    pool.share(address, opened, limits);
-                }
-                Ok(Self::Http2(place, address))
-            }
+        if !connected.http2 {
+            return Ok(Self::Http1(Connection::new(connected.stream), key));
         }
+        let (opened, place) = Http2::open(connected.stream, connected.tls, limits, tasks).await?;
+        if let Some((pool, limits)) = pool {
+            pool.share(key, opened, limits);
+        }
+        Ok(Self::Http2(place, key))
     }
 
     /// Where it leads to.
     pub(crate) fn address(&self) -> SocketAddr {
         match self {
-            Self::Http1(_, address) | Self::Http2(_, address) => *address,
+            Self::Http1(_, key) | Self::Http2(_, key) => key.address(),
         }
     }
 
-    /// Sends a request, with `added` beside its fields, and waits for the head of its answer. An HTTP/1.1 connection goes back to `pool` once both
-    /// messages are complete; without one it is closed then. `on_interim` is given interim answers.
+    /// Sends a request, with `added` beside its fields, and waits for the head of its answer. An HTTP/1.1 connection goes
+    /// back to `pool` once both messages are complete; without one it is closed then. `on_interim` is given interim
+    /// answers.
     pub(crate) async fn send(
         self,
         request: Box<Request<Body>>,
         added: &[(HeaderName, HeaderValue)],
+        limits: &HeadLimits,
         pool: Option<(&Arc<Pool>, PoolLimits)>,
         on_interim: impl FnMut(&Response<()>),
     ) -> Result<Response<Body>, SendFailure> {
         match self {
-            Self::Http1(connection, address) => {
+            Self::Http1(connection, key) => {
                 let keep = pool.map(|(pool, limits)| GiveBack {
                     pool: Arc::clone(pool),
                     limits,
-                    address,
+                    key,
                 });
                 let may_repeat = may_repeat(&request);
-                let answer = connection
-                    .send(request, added, &HEAD_LIMITS, keep, on_interim)
-                    .await;
+                let answer = connection.send(request, added, limits, keep, on_interim).await;
                 answer
                     .map(response)
                     .map_err(|error| SendFailure::of(error, may_repeat))
@@ -137,7 +122,7 @@ fn response(answer: Response<Answer<Io, Body, Option<GiveBack>>>) -> Response<Bo
 
 impl Keep<Io> for GiveBack {
     fn keep(self, connection: Connection<Io>) {
-        self.pool.give_back(connection, self.address, self.limits);
+        self.pool.give_back(connection, self.key, self.limits);
     }
 }
 
@@ -169,6 +154,9 @@ impl SendFailure {
 
 fn failure(cause: Cause<BoxError>) -> Failure {
     match cause {
+        Cause::Io(error) if error.kind() == io::ErrorKind::TimedOut => {
+            Failure::from(Reason::TimedOut).with_source(error)
+        }
         Cause::Io(error) => Failure::from(Reason::Closed).with_source(error),
         Cause::Closed => Reason::Closed.into(),
         Cause::Head(error) => Failure::from(Reason::BadResponse).with_source(error),

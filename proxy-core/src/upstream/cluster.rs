@@ -11,12 +11,11 @@ use tracing::{info, warn};
 
 use super::breaker::Pass;
 use super::budget::Budget;
-use super::channel::Protocol;
 use super::health::{Flaw, Health, Trouble};
 use super::load::{Slot, Slots};
-use super::pool::PoolLimits;
 use super::resolve::{Answer, Name, State};
 use super::retry::Retry;
+use super::transport::{Transport, Way};
 use crate::error::{Failure, Reason};
 use crate::failure_log::FailureGates;
 
@@ -24,14 +23,12 @@ use crate::failure_log::FailureGates;
 #[derive(Debug)]
 pub(crate) struct Cluster {
     pub(crate) source: Source,
-    pub(crate) protocol: Protocol,
-    /// How long a connection may take to open. Default 3 seconds.
-    pub(crate) dial_timeout: Duration,
-    /// How long the head of an answer may take. Default: no limit, as a Doors sync stream is silent for
-    /// up to 20 seconds and others may be for longer.
-    pub(crate) head_timeout: Option<Duration>,
-    /// How connections are kept for more than one request; `None`: not at all.
-    pub(crate) keep: Option<PoolLimits>,
+    /// How connections to them are made and kept.
+    pub(crate) transport: Arc<Transport>,
+    /// HTTP/2 may be spoken to some of them.
+    pub(crate) multiplexes: bool,
+    /// Some of them are told their own host and port as the Host.
+    pub(crate) sets_host: bool,
     /// How often and how long another attempt is made.
     pub(crate) retry: Retry,
     /// What further attempts at failing upstreams may cost.
@@ -64,6 +61,7 @@ pub(crate) struct Upstream {
     name: Arc<Name>,
     port: u16,
     slot: Arc<Slot>,
+    way: Arc<Way>,
     /// Requests in flight beyond which it is not chosen.
     max_requests: Option<u32>,
     health: Health,
@@ -75,6 +73,7 @@ pub(crate) struct Addresses {
     answer: Arc<Answer>,
     port: u16,
     first: usize,
+    way: Arc<Way>,
 }
 
 // === impl Cluster ===
@@ -125,14 +124,35 @@ impl Source {
 
 impl Upstream {
     /// `slots` gives where its requests are counted.
-    pub(crate) fn new(name: Arc<Name>, port: u16, slots: &Slots) -> Self {
-        let slot = slots.of(&label(name.host(), port));
+    pub(crate) fn new(name: Arc<Name>, port: u16, way: Arc<Way>, slots: &Slots) -> Self {
+        let slot = match &way.unix {
+            None => slots.of(&label(name.host(), port)),
+            Some(path) => slots.of(&format!("unix/{path}")),
+        };
         Self {
             name,
             port,
             slot,
+            way,
             max_requests: None,
             health: Health::default(),
+        }
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// What leads to it, beside its addresses.
+    pub(crate) fn way(&self) -> &Arc<Way> {
+        &self.way
+    }
+
+    /// Its host and port, as placeholders name them.
+    pub(crate) fn host(&self) -> (&str, u16) {
+        match &self.way.unix {
+            None => (self.name.host(), self.port),
+            Some(path) => (path, 0),
         }
     }
 
@@ -181,10 +201,6 @@ impl Upstream {
         &self.name
     }
 
-    pub(crate) fn port(&self) -> u16 {
-        self.port
-    }
-
     /// The addresses now. Only a request that comes before the first look-up ended waits, for at most
     /// `patience`. `turn` chooses the first one.
     pub(crate) async fn addresses(&self, patience: Duration, turn: usize) -> Result<Addresses, Failure> {
@@ -198,6 +214,7 @@ impl Upstream {
                 answer,
                 port: self.port,
                 first: turn % count,
+                way: Arc::clone(&self.way),
             }),
         }
     }
@@ -261,6 +278,11 @@ fn unresolved(answer: &Answer) -> Failure {
 // === impl Addresses ===
 
 impl Addresses {
+    /// What else leads there.
+    pub(crate) fn way(&self) -> &Way {
+        &self.way
+    }
+
     /// The address whose turn it is.
     pub(crate) fn first(&self) -> Option<SocketAddr> {
         self.iter().next()

@@ -21,7 +21,7 @@ use tracing::{info, warn};
 pub(crate) use self::check::{Check, Identity, Plan};
 pub(crate) use self::failures::Failures;
 pub(crate) use self::kept::Kept;
-pub(crate) use self::probe::{Expected, HttpProbe, Probe, Way};
+pub(crate) use self::probe::{Expected, HttpProbe, Probe};
 pub(crate) use self::prober::Prober;
 pub(crate) use self::streak::Limits;
 use super::breaker::{Breaker, BreakerSettings, Pass, Stand};

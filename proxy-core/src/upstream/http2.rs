@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use http::uri::{Authority, Scheme};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Uri, header};
+use http1_codec::HeadLimits;
 use hyper::body::Incoming;
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -39,6 +40,7 @@ const MOST_STREAMS: usize = 100;
 pub(crate) struct Http2 {
     sender: http2::SendRequest<Body>,
     streams: Arc<Streams>,
+    tls: bool,
 }
 
 /// A place for one stream on a connection.
@@ -47,6 +49,7 @@ pub(crate) struct Place {
     sender: http2::SendRequest<Body>,
     stream: OpenStream,
     shared: bool,
+    tls: bool,
 }
 
 #[derive(Debug)]
@@ -63,7 +66,12 @@ struct OpenStream(Arc<Streams>);
 
 impl Http2 {
     /// Begins HTTP/2 on a new connection and takes the first place on it.
-    pub(crate) async fn open<I>(io: I, tasks: &Tasks) -> Result<(Self, Place), Failure>
+    pub(crate) async fn open<I>(
+        io: I,
+        tls: bool,
+        limits: &HeadLimits,
+        tasks: &Tasks,
+    ) -> Result<(Self, Place), Failure>
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -74,7 +82,10 @@ impl Http2 {
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .keep_alive_interval(PING_INTERVAL)
-            .keep_alive_timeout(PING_TIMEOUT);
+            .keep_alive_timeout(PING_TIMEOUT)
+            // A connection that died while nobody used it must not be found out by the next request.
+            .keep_alive_while_idle(true)
+            .max_header_list_size(u32::try_from(limits.size).unwrap_or(u32::MAX));
         let (sender, connection) = builder.handshake(TokioIo::new(io)).await.map_err(failure)?;
         let streams = Arc::new(Streams {
             open: AtomicUsize::new(0),
@@ -93,7 +104,7 @@ impl Http2 {
                 debug!(%error, "upstream connection ended");
             }
         });
-        let opened = Self { sender, streams };
+        let opened = Self { sender, streams, tls };
         let place = opened.place(false);
         Ok((opened, place))
     }
@@ -125,6 +136,7 @@ impl Http2 {
             sender: self.sender.clone(),
             stream: OpenStream(Arc::clone(&self.streams)),
             shared,
+            tls: self.tls,
         }
     }
 }
@@ -138,12 +150,13 @@ impl Place {
         mut request: Box<Request<Body>>,
         added: &[(HeaderName, HeaderValue)],
     ) -> Result<Response<Body>, SendFailure> {
+        // An upstream may say of any request that it did not look at it.
+        let copy = request::copy(&request);
         let repeats = self.shared && may_repeat(&request);
-        let copy = repeats.then(|| request::copy(&request)).flatten();
         for (name, value) in added {
             request.headers_mut().append(name, value.clone());
         }
-        set_authority(&mut request);
+        set_authority(&mut request, self.tls);
         let mut error = match self.sender.try_send_request(*request).await {
             Ok(response) => return self.accept(response),
             Err(error) => error,
@@ -155,7 +168,8 @@ impl Place {
                 }
                 Fate::Unsent(Box::new(unsent))
             }
-            (None, Some(copy)) if is_unanswered(error.error()) => Fate::Repeatable(copy),
+            (None, Some(copy)) if is_unprocessed(error.error()) => Fate::Refused(copy),
+            (None, Some(copy)) if repeats && is_broken(error.error()) => Fate::Repeatable(copy),
             (None, _) => Fate::Sent,
         };
         Err(SendFailure {
@@ -204,22 +218,28 @@ fn failure(error: hyper::Error) -> Failure {
     Failure::from(reason).with_source(error)
 }
 
-/// Whether the connection ended under the request, or the upstream says that it did not look at it (RFC 9113,
-/// section 8.7). Any other reset is an answer of a kind.
-fn is_unanswered(error: &hyper::Error) -> bool {
-    let Some(source) = error.source() else {
-        return false;
-    };
-    if let Some(error) = source.downcast_ref::<h2::Error>() {
-        error.is_go_away() || error.is_io() || error.reason() == Some(h2::Reason::REFUSED_STREAM)
-    } else {
-        source.is::<io::Error>()
-    }
+/// Whether the upstream says that it did not look at the request (RFC 9113, sections 6.8 and 8.7). Any other reset is
+/// an answer of a kind.
+fn is_unprocessed(error: &hyper::Error) -> bool {
+    h2_error(error).is_some_and(|error| {
+        // A GOAWAY fails those requests alone that came behind the last one that it names.
+        error.is_remote() && (error.is_go_away() || error.reason() == Some(h2::Reason::REFUSED_STREAM))
+    })
+}
+
+/// Whether the connection ended under the request.
+fn is_broken(error: &hyper::Error) -> bool {
+    h2_error(error).is_some_and(|error| error.is_go_away() || error.is_io())
+        || error.source().is_some_and(|source| source.is::<io::Error>())
+}
+
+fn h2_error(error: &hyper::Error) -> Option<&h2::Error> {
+    error.source()?.downcast_ref()
 }
 
 /// HTTP/2 has the host in `:authority`, which a request must carry if it was made to a host (RFC 9113,
 /// section 8.3.1).
-fn set_authority(request: &mut Request<Body>) {
+fn set_authority(request: &mut Request<Body>, tls: bool) {
     let Some(host) = request.headers().get(header::HOST) else {
         return;
     };
@@ -227,7 +247,7 @@ fn set_authority(request: &mut Request<Body>) {
         return;
     };
     let mut parts = request.uri().clone().into_parts();
-    parts.scheme = Some(Scheme::HTTP);
+    parts.scheme = Some(if tls { Scheme::HTTPS } else { Scheme::HTTP });
     parts.authority = Some(authority);
     if let Ok(uri) = Uri::from_parts(parts) {
         *request.uri_mut() = uri;
@@ -248,168 +268,4 @@ impl Drop for OpenStream {
 }
 
 #[cfg(test)]
-mod tests {
-    use tokio::io::DuplexStream;
-
-    use super::*;
-
-    #[test]
-    fn an_answer_has_one_plain_length() {
-        let length = |values: &[&'static str]| {
-            let mut headers = HeaderMap::new();
-            for value in values {
-                headers.append(header::CONTENT_LENGTH, HeaderValue::from_static(value));
-            }
-            check_length(&mut headers).map(|()| headers)
-        };
-        for bad in [&["5", "6"][..], &["5, 5"], &["+5"], &[""]] {
-            assert_eq!(length(bad).unwrap_err().reason, Reason::BadResponse, "{bad:?}");
-        }
-        let headers = length(&["05", "05"]).unwrap();
-        assert_eq!(
-            headers.get_all("content-length").iter().collect::<Vec<_>>(),
-            ["5"]
-        );
-    }
-
-    #[test]
-    fn the_field_that_came_last_is_removed_and_no_other() {
-        let mut headers = HeaderMap::new();
-        for hop in ["1.1 a", "1.1 b", "1.1 doorway"] {
-            headers.append(header::VIA, HeaderValue::from_static(hop));
-        }
-        remove_last(&mut headers, &header::VIA);
-        assert_eq!(
-            headers.get_all(header::VIA).iter().collect::<Vec<_>>(),
-            ["1.1 a", "1.1 b"]
-        );
-    }
-
-    type Server = h2::server::Connection<DuplexStream, bytes::Bytes>;
-
-    #[tokio::test]
-    async fn connections_that_nobody_needs_are_not_kept() {
-        let pool = crate::upstream::pool::Pool::default();
-        let address = "127.0.0.1:1".parse().unwrap();
-        let mut servers = Vec::new();
-        for _ in 0..3 {
-            let (connection, place, server) = opened(10).await;
-            pool.share(address, connection, crate::upstream::pool::PoolLimits::default());
-            servers.push(server);
-            drop(place);
-        }
-        for server in servers.iter_mut().skip(1) {
-            let end = server.accept().await;
-            assert!(
-                !matches!(end, Some(Ok(_))),
-                "no request comes, the connection ends"
-            );
-        }
-        assert!(
-            pool.take(address, crate::upstream::channel::Protocol::H2c)
-                .is_some()
-        );
-    }
-
-    /// A connection to an upstream that allows `most` streams at once, with the first place on it.
-    async fn opened(most: u32) -> (Http2, Place, Server) {
-        let (near, far) = tokio::io::duplex(64 * 1024);
-        let mut settings = h2::server::Builder::new();
-        settings.max_concurrent_streams(most);
-        let tasks = Tasks::default();
-        let (opened, server) = tokio::join!(Http2::open(near, &tasks), settings.handshake(far));
-        let (connection, place) = opened.unwrap();
-        (connection, place, server.unwrap())
-    }
-
-    fn get() -> Box<Request<Body>> {
-        Box::new(
-            Request::get("/")
-                .header("host", "a.test")
-                .body(Body::empty())
-                .unwrap(),
-        )
-    }
-
-    async fn answered(place: Place, server: &mut Server) -> Response<Body> {
-        let answer = async {
-            let (_, mut answer) = server.accept().await.unwrap().unwrap();
-            let mut body = answer.send_response(Response::new(()), false).unwrap();
-            let more = std::future::poll_fn(|cx| server.poll_closed(cx));
-            tokio::select! {
-                _ = more => unreachable!("the connection stays open"),
-                () = tokio::task::yield_now() => {}
-            }
-            body.send_data("ok".into(), true).unwrap();
-            server.accept().await;
-        };
-        tokio::select! {
-            response = place.send(get(), &[]) => response.unwrap(),
-            () = answer => unreachable!("no other request comes"),
-        }
-    }
-
-    #[tokio::test]
-    async fn a_full_connection_gives_no_place_until_an_answer_has_ended() {
-        let (connection, place, mut server) = opened(1).await;
-        // The limit is told with the first answer.
-        let response = answered(place, &mut server).await;
-        assert!(connection.take().is_none(), "its body is not read yet");
-        assert!(!connection.is_idle());
-        drop(response);
-        assert!(connection.is_idle());
-        let place = connection.take();
-        assert!(place.is_some());
-        assert!(connection.take().is_none());
-    }
-
-    #[tokio::test]
-    async fn a_request_that_is_given_up_leaves_its_place() {
-        let (connection, place, _server) = opened(1).await;
-        let mut sending = Box::pin(place.send(get(), &[]));
-        tokio::select! {
-            biased;
-            _ = sending.as_mut() => unreachable!("nobody answers"),
-            () = tokio::task::yield_now() => {}
-        }
-        assert!(!connection.is_idle());
-        drop(sending);
-        assert!(connection.is_idle());
-    }
-
-    #[tokio::test]
-    async fn a_connection_that_ends_under_a_request_was_stale_if_it_was_shared() {
-        for shared in [false, true] {
-            let (connection, first, mut server) = opened(10).await;
-            let place = if shared { connection.take().unwrap() } else { first };
-            let ends = async move {
-                let _request = server.accept().await.unwrap().unwrap();
-                drop(server);
-            };
-            let (result, ()) = tokio::join!(place.send(get(), &[]), ends);
-            let repeatable = matches!(result.unwrap_err().fate, Fate::Repeatable(_));
-            assert_eq!(repeatable, shared);
-        }
-    }
-
-    #[tokio::test]
-    async fn only_a_refused_stream_was_not_looked_at() {
-        for (reason, stale) in [
-            (h2::Reason::REFUSED_STREAM, true),
-            (h2::Reason::INTERNAL_ERROR, false),
-        ] {
-            let (connection, _first, mut server) = opened(10).await;
-            let resets = async {
-                let (_, mut answer) = server.accept().await.unwrap().unwrap();
-                answer.send_reset(reason);
-                server.accept().await;
-            };
-            let result = tokio::select! {
-                result = connection.take().unwrap().send(get(), &[]) => result,
-                () = resets => unreachable!("no other request comes"),
-            };
-            let repeatable = matches!(result.unwrap_err().fate, Fate::Repeatable(_));
-            assert_eq!(repeatable, stale, "{reason}");
-        }
-    }
-}
+mod tests;

@@ -1,15 +1,16 @@
-//! Idle connections to upstreams, per worker and address, last in first out.
+//! Idle connections to upstreams, per worker, address and way of connecting, last in first out.
 
 use std::collections::{HashMap, HashSet};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http1_codec::client::Connection;
 
-use super::channel::{Channel, Protocol};
+use super::channel::Channel;
 use super::connect::Io;
 use super::http2::Http2;
+use super::transport::{Key, Protocol};
 
 /// Limits of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,13 +28,14 @@ pub(crate) struct Pool {
     idle: Mutex<Idle>,
 }
 
-/// The addresses are the configuration's, or lie in its networks: nobody chooses them so that they collide.
-type ByAddress<T> = HashMap<SocketAddr, Vec<T>, foldhash::fast::RandomState>;
+/// The addresses are the configuration's, or lie in its networks: nobody chooses them so that they collide. Clients, who
+/// are in a few keys, do not know what they are mixed with.
+type ByKey<T> = HashMap<Key, Vec<T>, foldhash::fast::RandomState>;
 
 #[derive(Debug, Default)]
 struct Idle {
-    http1: ByAddress<Waiting>,
-    http2: ByAddress<Shared>,
+    http1: ByKey<Waiting>,
+    http2: ByKey<Shared>,
     /// Addresses that a name led to since the last look at the names.
     named: HashSet<IpAddr>,
 }
@@ -73,27 +75,20 @@ impl Pool {
         self.lock().named.insert(ip);
     }
 
-    /// A kept connection to `address` that can take a request now.
-    pub(crate) fn take(&self, address: SocketAddr, protocol: Protocol) -> Option<Channel> {
+    /// A kept connection of this key that can take a request now.
+    pub(crate) fn take(&self, key: Key, protocol: Protocol) -> Option<Channel> {
         let mut idle = self.lock();
         match protocol {
-            Protocol::Http1 => {
-                let connection = take_quiet(idle.http1.get_mut(&address)?)?;
-                Some(Channel::Http1(connection, address))
-            }
-            Protocol::H2c => {
-                let shared = idle.http2.get(&address)?;
-                // The oldest first, so that those beyond need fall idle.
-                let place = shared.iter().find_map(|shared| shared.connection.take())?;
-                Some(Channel::Http2(place, address))
-            }
+            Protocol::Http1 => idle.take_http1(key),
+            Protocol::Http2 => idle.take_http2(key),
+            Protocol::Either => idle.take_http2(key).or_else(|| idle.take_http1(key)),
         }
     }
 
-    /// Keeps an HTTP/2 connection for all requests to `address`, unless those that are kept have room.
-    pub(crate) fn share(&self, address: SocketAddr, connection: Http2, limits: PoolLimits) {
+    /// Keeps an HTTP/2 connection for all requests of this key, unless those that are kept have room.
+    pub(crate) fn share(&self, key: Key, connection: Http2, limits: PoolLimits) {
         let mut idle = self.lock();
-        let shared = idle.http2.entry(address).or_default();
+        let shared = idle.http2.entry(key).or_default();
         // Requests that come at once open one each before the first is there; those beyond need serve theirs.
         let needed = !shared.iter().any(|shared| shared.connection.has_room());
         if needed && shared.len() < limits.per_address {
@@ -106,9 +101,9 @@ impl Pool {
     }
 
     /// Keeps an HTTP/1.1 connection whose exchange is complete.
-    pub(crate) fn give_back(&self, connection: Connection<Io>, address: SocketAddr, limits: PoolLimits) {
+    pub(crate) fn give_back(&self, connection: Connection<Io>, key: Key, limits: PoolLimits) {
         let mut idle = self.lock();
-        let waiting = idle.http1.entry(address).or_default();
+        let waiting = idle.http1.entry(key).or_default();
         if waiting.len() < limits.per_address {
             waiting.push(Waiting {
                 connection,
@@ -151,8 +146,8 @@ impl Pool {
         named.retain(|ip| {
             let listed = is_listed(ip);
             if !listed {
-                http1.retain(|address, _| address.ip() != *ip);
-                http2.retain(|address, _| address.ip() != *ip);
+                http1.retain(|key, _| key.address().ip() != *ip);
+                http2.retain(|key, _| key.address().ip() != *ip);
             }
             listed
         });
@@ -169,6 +164,22 @@ impl Pool {
     }
 }
 
+// === impl Idle ===
+
+impl Idle {
+    fn take_http1(&mut self, key: Key) -> Option<Channel> {
+        let connection = take_quiet(self.http1.get_mut(&key)?)?;
+        Some(Channel::Http1(connection, key))
+    }
+
+    /// The oldest first, so that those beyond need fall idle.
+    fn take_http2(&self, key: Key) -> Option<Channel> {
+        let mut shared = self.http2.get(&key)?.iter();
+        let place = shared.find_map(|shared| shared.connection.take())?;
+        Some(Channel::Http2(place, key))
+    }
+}
+
 /// The youngest connection on which nothing has happened. Those that the upstream has closed, or on which it sent
 /// what nobody asked for, are dropped on the way.
 fn take_quiet(waiting: &mut Vec<Waiting>) -> Option<Connection<Io>> {
@@ -182,6 +193,7 @@ fn take_quiet(waiting: &mut Vec<Waiting>) -> Option<Connection<Io>> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
     use std::sync::Arc;
 
     use http::Request;
@@ -191,6 +203,7 @@ mod tests {
     use super::*;
     use crate::body::{Body, read_all};
     use crate::tasks::Tasks;
+    use crate::upstream::transport::{Connected, HEAD_LIMITS};
 
     const MINUTE: Duration = Duration::from_secs(60);
 
@@ -216,7 +229,13 @@ mod tests {
             let stream = TcpStream::connect(self.address).await.unwrap();
             let (mut upstream, _) = self.listener.accept().await.unwrap();
             let tasks = Tasks::default();
-            let channel = Channel::open(Box::new(stream), self.address, Protocol::Http1, &tasks, None)
+            let connected = Connected {
+                stream: Box::new(stream),
+                address: self.address,
+                http2: false,
+                tls: false,
+            };
+            let channel = Channel::open(connected, self.address.into(), &HEAD_LIMITS, &tasks, None)
                 .await
                 .unwrap();
             let answer = async {
@@ -228,7 +247,13 @@ mod tests {
             };
             let request = Box::new(Request::get("/").header("host", "a").body(Body::empty()).unwrap());
             let (response, ()) = tokio::join!(
-                channel.send(request, &[], Some((&self.pool, PoolLimits::default())), |_| {}),
+                channel.send(
+                    request,
+                    &[],
+                    &HEAD_LIMITS,
+                    Some((&self.pool, PoolLimits::default())),
+                    |_| {}
+                ),
                 answer
             );
             assert_eq!(read_all(response.unwrap().into_body()).await.unwrap().0, b"ok");
@@ -242,8 +267,8 @@ mod tests {
         let _upstream = rig.exchange().await;
         assert_eq!(rig.pool.len(), 1);
         tokio::task::yield_now().await;
-        assert!(rig.pool.take(rig.address, Protocol::Http1).is_some());
-        assert!(rig.pool.take(rig.address, Protocol::Http1).is_none());
+        assert!(rig.pool.take(rig.address.into(), Protocol::Http1).is_some());
+        assert!(rig.pool.take(rig.address.into(), Protocol::Http1).is_none());
     }
 
     #[tokio::test]
@@ -279,7 +304,7 @@ mod tests {
     async fn a_connection_that_the_upstream_closed_is_not_given_out() {
         let rig = Rig::new().await;
         drop(rig.exchange().await);
-        while rig.pool.take(rig.address, Protocol::Http1).is_some() {
+        while rig.pool.take(rig.address.into(), Protocol::Http1).is_some() {
             tokio::task::yield_now().await;
         }
         assert_eq!(rig.pool.len(), 0);

@@ -31,4 +31,5 @@ mod rollout;
 mod sites;
 mod streaming;
 mod tls;
+mod transport;
 mod wire;

@@ -12,6 +12,7 @@ pub(crate) mod net;
 pub(crate) mod origin;
 pub(crate) mod pod;
 pub(crate) mod rig;
+pub(crate) mod secure;
 pub(crate) mod tls;
 pub(crate) mod wait;
 pub(crate) mod wire;

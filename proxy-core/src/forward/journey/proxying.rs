@@ -29,8 +29,8 @@ use crate::http::{buffer, limit};
 use crate::routing::header_ops::HeaderOps;
 use crate::routing::respond::Status;
 use crate::routing::trace::Tracer;
-use crate::upstream::channel::Protocol;
 use crate::upstream::cluster::{Cluster, Source};
+use crate::upstream::transport::Purpose;
 
 /// A request that goes to an upstream, and what is needed when its answer comes.
 pub(in crate::forward) struct Sent<'a> {
@@ -200,13 +200,14 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         } else {
             limit::within(body.upwards(), self.server.body_timeout)
         };
-        let (body, upload) = match cluster.protocol {
-            // The answer drives the upload, and takes it with it when it ends.
-            Protocol::Http1 => (body, None),
-            Protocol::H2c => upload::stoppable(body),
+        // Over HTTP/1.1 the answer drives the upload, and takes it with it when it ends.
+        let (body, upload) = if cluster.multiplexes {
+            upload::stoppable(body)
+        } else {
+            (body, None)
         };
         let (body, interim) = interim::begin(body, parts.version, marks, self.connection);
-        let (beside, before) = self.dress(proxy, &mut parts, interim, wanted.as_ref(), marks);
+        let (beside, before) = self.dress((cluster, proxy), &mut parts, interim, wanted.as_ref(), marks);
         let sent = Box::new(Sent {
             number,
             proxy,
@@ -271,7 +272,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
     /// Gives the head the fields that the proxy sets, and says what is done at each upstream.
     fn dress(
         &self,
-        proxy: &'a Proxy,
+        (cluster, proxy): (&'a Cluster, &'a Proxy),
         parts: &mut Parts,
         interim: interim::Interim<'a>,
         wanted: Option<&Wanted>,
@@ -292,18 +293,28 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         let mut before = Before {
             notes: self.server.asked.upstream,
             resend: proxy.resend.as_ref(),
+            sets_host: cluster.sets_host,
             ..Before::default()
         };
         if let Some(up) = &proxy.up {
             // The changes are about these fields too.
             added.move_into(&mut parts.headers);
-            if up.per_upstream {
+            if up.per_upstream || cluster.sets_host {
                 before.changes = Some((&up.ops, parts.headers.clone()));
             } else {
                 exchange::change(&up.ops, &self.cx, &mut parts.headers);
             }
         }
-        (Beside { interim, added }, before)
+        let purpose = Purpose {
+            client: self.cx.client_ip,
+            upgrades: wanted.is_some(),
+        };
+        let beside = Beside {
+            interim,
+            added,
+            purpose,
+        };
+        (beside, before)
     }
 
     /// Goes on with what the upstream answered.
@@ -377,9 +388,11 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
                 }
             });
         }
+        let multiplexed = response.version() == Version::HTTP_2;
         *response.version_mut() = Version::HTTP_11;
         response.extensions_mut().clear();
-        Ok(match sent.upload.take() {
+        let upload = sent.upload.take().filter(|_| multiplexed);
+        Ok(match upload {
             Some(upload) => upload.end_with(response),
             None => response,
         })

@@ -369,7 +369,7 @@ fn upstream(part: UpstreamPart, cx: &Context, out: &mut String) -> bool {
     let Some(chosen) = chosen else { return false };
     match part {
         UpstreamPart::Address => {
-            out.push_str("tcp/");
+            out.push_str(if chosen.is_socket() { "unix/" } else { "tcp/" });
             out.push_str(&chosen.address());
         }
         UpstreamPart::HostPort => out.push_str(&chosen.address()),

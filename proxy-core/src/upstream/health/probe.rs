@@ -18,9 +18,10 @@ use tokio::time;
 use crate::body::Body;
 use crate::error::{Failure, Reason};
 use crate::tasks::Tasks;
-use crate::upstream::channel::{Channel, Protocol};
+use crate::upstream::channel::Channel;
 use crate::upstream::connect::Connector;
 use crate::upstream::resolve::Name;
+use crate::upstream::transport::{Connected, Purpose, Transport, Way};
 
 /// What is asked, where and how.
 #[derive(Debug)]
@@ -28,18 +29,13 @@ pub(crate) struct Probe {
     /// Any of its addresses.
     pub(crate) name: Arc<Name>,
     pub(crate) port: u16,
-    pub(crate) way: Way,
+    /// How it is reached, as its requests reach it.
+    pub(crate) transport: Arc<Transport>,
+    pub(crate) way: Arc<Way>,
     /// How long all of it may take. Default 5 seconds.
     pub(crate) timeout: Duration,
     /// `None`: it is enough that a connection can be opened.
     pub(crate) http: Option<HttpProbe>,
-}
-
-/// How upstreams are reached.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
-    pub(crate) protocol: Protocol,
-    pub(crate) dial_timeout: Duration,
 }
 
 /// A request, and what its answer must be.
@@ -117,24 +113,27 @@ impl Probe {
         connector: &Connector,
         tasks: &Tasks,
     ) -> Result<Response<Body>, ProbeError> {
-        let (address, stream) = self.connect(connector).await?;
-        let channel = Channel::open(stream, address, self.way.protocol, tasks, None).await?;
+        let connected = self.connect(connector).await?;
+        let (transport, purpose) = (&self.transport, Purpose::default());
+        let key = transport.key(&self.way, connected.address, purpose);
+        let limits = &transport.head_limits;
+        let channel = Channel::open(connected, key, limits, tasks, None).await?;
         let request = Box::new(request.map(Body::full));
-        let answer = channel.send(request, &[], None, |_| {}).await;
+        let answer = channel.send(request, &[], limits, None, |_| {}).await;
         answer.map_err(|error| ProbeError::Failed(error.failure))
     }
 
-    async fn connect(
-        &self,
-        connector: &Connector,
-    ) -> Result<(SocketAddr, crate::upstream::connect::Io), ProbeError> {
+    async fn connect(&self, connector: &Connector) -> Result<Connected, ProbeError> {
         let answer = self.name.ready().await;
         if answer.addresses().is_empty() {
             return Err(ProbeError::Failed(Reason::Unresolved.into()));
         }
         let addresses = answer.addresses().iter();
         let addresses = addresses.map(|ip| SocketAddr::new(*ip, self.port));
-        Ok(connector.connect(addresses, self.way.dial_timeout).await?)
+        let connecting = self
+            .transport
+            .connect(connector, &self.way, addresses, Purpose::default());
+        Ok(connecting.await?)
     }
 }
 

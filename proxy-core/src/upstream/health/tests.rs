@@ -3,9 +3,9 @@
 use super::probe::ProbeError;
 use super::*;
 use crate::upstream::breaker::BreakerRule;
-use crate::upstream::channel::Protocol;
 use crate::upstream::load::Slots;
 use crate::upstream::resolve::{ResolveSettings, ResolverSet};
+use crate::upstream::transport::{Protocol, Way};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -108,10 +108,8 @@ async fn checks_change_the_mind_and_one_that_comes_back_is_new() {
         probe: Probe {
             name: names.watch("127.0.0.1", &[]),
             port: 80,
-            way: Way {
-                protocol: Protocol::Http1,
-                dial_timeout: SECOND,
-            },
+            transport: Arc::default(),
+            way: Arc::new(Way::plain(Protocol::Http1)),
             timeout: SECOND,
             http: None,
         },

@@ -349,3 +349,9 @@ impl Stream for tokio_rustls::client::TlsStream<TcpStream> {
         Some(self.get_ref().0)
     }
 }
+
+impl Stream for tokio_rustls::server::TlsStream<TcpStream> {
+    fn tcp(&self) -> Option<&TcpStream> {
+        Some(self.get_ref().0)
+    }
+}
