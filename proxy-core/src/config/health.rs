@@ -19,7 +19,9 @@ use crate::request::Context;
 use crate::routing::template::{Template, Unknown};
 use crate::upstream::breaker::{self, BreakerRule, BreakerSettings};
 use crate::upstream::cluster::{self, Upstream};
-use crate::upstream::health::{Check, Expected, Health, HttpProbe, Identity, Limits, Passive, Plan, Probe};
+use crate::upstream::health::{
+    Check, Expected, Health, HttpProbe, Identity, Limits, Passive, Plan, Policy, Probe,
+};
 use crate::upstream::transport::Transport;
 
 /// As Caddy.
@@ -31,8 +33,7 @@ const MAX_SIZE: usize = 1024 * 1024;
 
 /// What one proxy goes by.
 pub(super) struct Checking<'m> {
-    passive: Option<Arc<Passive>>,
-    breaker: Option<BreakerSettings>,
+    policy: Policy,
     active: Option<Active<'m>>,
 }
 
@@ -73,8 +74,15 @@ pub(super) fn compile<'m>(
     let active = checks.and_then(|checks| checks.active.as_ref());
     warn_of_useless(compiler, passive(proxy), active);
     Checking {
-        passive: passive(proxy).and_then(counted).map(Arc::new),
-        breaker: proxy.circuit_breaker.map(breaker_settings),
+        policy: Policy {
+            passive: passive(proxy).and_then(counted).map(Arc::new),
+            breaker: proxy.circuit_breaker.map(|breaker| {
+                (
+                    breaker_settings(breaker),
+                    Arc::clone(&compiler.surroundings.breakers),
+                )
+            }),
+        },
         active: active.filter(|active| active.is_on()).map(|model| Active {
             model,
             identity: identity(model, transport),
@@ -143,11 +151,15 @@ fn place(compiler: &mut Compiler<'_>, text: &str) -> Option<HostPort> {
     let place = filled_in
         .parse::<HostPort>()
         .ok()
-        .filter(|place| place.port() != 0);
+        .filter(|place| place.port() != 0 && !place.host().is_empty());
     if place.is_none() {
         compiler.wrong("health_upstream is not host:port", text);
     }
     place
+}
+
+fn path(text: &str) -> Option<PathAndQuery> {
+    text.parse().ok().filter(|_| text.starts_with('/'))
 }
 
 /// A request of nobody, for placeholders that are not about requests.
@@ -160,20 +172,12 @@ fn nobody() -> Context {
 impl Checking<'_> {
     /// `upstream` with all of it.
     pub(super) fn of(&self, compiler: &mut Compiler<'_>, upstream: Upstream) -> Upstream {
-        let label = upstream.slot().label();
-        let breakers = &compiler.surroundings.breakers;
-        let breaker = self
-            .breaker
-            .map(|settings| breakers.of(label, settings, |settings| breaker::Breaker::new(*settings)));
-        let check = self
-            .active
-            .as_ref()
-            .map(|active| active.check(compiler, &upstream));
-        upstream.with_health(Health {
-            passive: self.passive.clone(),
-            check,
-            breaker,
-        })
+        let active = self.active.as_ref();
+        let health = Health {
+            check: active.map(|active| active.check(compiler, &upstream)),
+            ..self.policy.health(upstream.slot().label())
+        };
+        upstream.with_health(health)
     }
 }
 
@@ -277,7 +281,7 @@ impl Active<'_> {
                 compiler.wrong("health_method is no method", &method);
                 Method::GET
             }),
-            target: target.parse().unwrap_or_else(|_| {
+            target: path(target).unwrap_or_else(|| {
                 compiler.wrong("health_uri is no path", target);
                 PathAndQuery::from_static("/")
             }),

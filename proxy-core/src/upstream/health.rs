@@ -47,6 +47,14 @@ pub(crate) struct Health {
     pub(crate) breaker: Option<Arc<Breaker>>,
 }
 
+/// What a proxy goes by whatever its upstreams are, those too that come while it runs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Policy {
+    pub(crate) passive: Option<Arc<Passive>>,
+    /// The settings of circuit breakers, and where those in use are.
+    pub(crate) breaker: Option<(BreakerSettings, Arc<Breakers>)>,
+}
+
 /// What counts as a failure, and how many make an upstream unhealthy. The failures are the upstream's, whichever proxy
 /// sent the requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +87,20 @@ pub(crate) enum Trouble {
 pub(crate) enum Flaw {
     Status(StatusCode),
     Latency(Duration),
+}
+
+// === impl Policy ===
+
+impl Policy {
+    /// What is known of the upstream `host:port`, which is not checked.
+    pub(crate) fn health(&self, label: &Arc<str>) -> Health {
+        let breaker = self.breaker.as_ref();
+        Health {
+            passive: self.passive.clone(),
+            check: None,
+            breaker: breaker.map(|(settings, known)| known.of(label, *settings, |new| Breaker::new(*new))),
+        }
+    }
 }
 
 // === impl Health ===

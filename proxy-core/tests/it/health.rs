@@ -8,7 +8,9 @@ use std::net::SocketAddr;
 
 use proxy_core::UpstreamState;
 
-use crate::support::rig::Rig;
+use proxy_core::Proxy;
+
+use crate::support::rig::{Rig, options};
 use crate::support::wait::eventually;
 
 /// Global options of every configuration here.
@@ -40,6 +42,45 @@ async fn until_healthy(rig: &Rig, address: SocketAddr, healthy: bool) {
         (state(rig, address).healthy == healthy).then_some(())
     })
     .await;
+}
+
+#[tokio::test]
+async fn what_is_said_and_changes_nothing_is_a_warning_and_what_cannot_be_asked_for_an_error() {
+    let rig = site("\trespond nothing");
+    for (options, expected) in [
+        (
+            "max_fails 3",
+            Some("failures are counted only with `fail_duration`"),
+        ),
+        ("max_fails 3\n\t\tfail_duration 3s", None),
+        (
+            "health_tcp\n\t\thealth_status 200",
+            Some("with `health_tcp` nothing is asked for"),
+        ),
+    ] {
+        let text = again(
+            &rig,
+            &format!("\treverse_proxy 127.0.0.1:1 {{\n\t\t{options}\n\t}}"),
+        );
+        let warnings = rig.reload(&text).await.warnings;
+        assert_eq!(warnings.len(), usize::from(expected.is_some()), "{warnings:?}");
+        assert!(
+            expected.is_none_or(|expected| warnings[0].contains(expected)),
+            "{warnings:?}"
+        );
+    }
+    for (active, expected) in [
+        (r#"{"uri":"health"}"#, "health_uri"),
+        (r#"{"upstream":"{env.NOWHERE}:80"}"#, "health_upstream"),
+    ] {
+        let text = format!(
+            r#"{{"apps":{{"http":{{"servers":{{"s":{{"listen":["127.0.0.1:0"],"routes":[{{"handle":[{{"handler":"reverse_proxy",
+            "upstreams":[{{"dial":"127.0.0.1:1"}}],"health_checks":{{"active":{active}}}}}]}}]}}}}}}}}}}"#
+        );
+        let config = caddy_config::from_json("config.json", &text).unwrap();
+        let error = Proxy::check(&config, &options()).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
 }
 
 /// The value of a metric.

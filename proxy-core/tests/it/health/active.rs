@@ -8,7 +8,7 @@ use super::{again, metric, site, state, until_healthy};
 use crate::support::logs;
 use crate::support::net::Net;
 use crate::support::origin::{Deaf, Origin, Recorded, Recorder, Reply, ok};
-use crate::support::rig::{self, Rig};
+use crate::support::rig::{self, Doors, Rig};
 use crate::support::wait::{eventually, within};
 
 /// A proxy whose upstream is checked every few milliseconds.
@@ -286,6 +286,24 @@ async fn a_refused_configuration_sends_no_check_and_an_upstream_that_left_gets_n
     let before = left.accepted();
     until_asked(&kept, 12).await;
     assert_eq!((left.accepted(), never.accepted()), (before, 0));
+}
+
+#[tokio::test]
+async fn servers_of_a_doors_app_are_checked_too() {
+    let server = Net::fresh().server(1);
+    let app = Recorder::start(server.pod(1), |request| match request.head.target() {
+        "/up" => Reply::Close(Vec::new()),
+        _ => Reply::ok("page"),
+    })
+    .await;
+    let directives = Doors::server(server, server.pod(1), app.addr().port()).directives();
+    let checked = directives.replace(
+        "dynamic doors_upstreams\n",
+        "dynamic doors_upstreams\n\t\thealth_uri /up\n\t\thealth_interval 20ms\n",
+    );
+    let rig = site(&checked);
+    until_healthy(&rig, app.addr(), false).await;
+    assert_eq!(rig.get("/").await.head.status(), 503);
 }
 
 #[tokio::test]
