@@ -9,7 +9,9 @@ use crate::support::logs;
 use crate::support::net::Net;
 use crate::support::origin::{Deaf, Origin, Recorded, Recorder, Reply, ok};
 use crate::support::rig::{self, Doors, Rig};
+use crate::support::secure::{Authority, Secure};
 use crate::support::wait::{eventually, within};
+use crate::support::wire::Wire;
 
 /// A proxy whose upstream is checked every few milliseconds.
 fn checked(upstream: SocketAddr, options: &str) -> String {
@@ -324,4 +326,51 @@ async fn a_check_speaks_the_protocol_of_the_transport() {
         () = until_healthy(&rig, address, false) => {}
     }
     until_healthy(&rig, address, false).await;
+}
+
+#[tokio::test]
+async fn a_check_believes_the_certificates_that_requests_believe() {
+    let authority = Authority::new();
+    let upstream = Secure::start(authority.sign(&["127.0.0.1"])).await;
+    let address = upstream.addr();
+    let checked = |trust: &str| {
+        format!(
+            "\treverse_proxy https://{address} {{\n\t\thealth_uri /tls\n\t\thealth_interval 20ms\n\t\t\
+             transport http {{\n{trust}\t\t}}\n\t}}\n"
+        )
+    };
+    let trust = format!("\t\t\ttls_trust_pool file {}\n", authority.file());
+    let rig = site(&checked(&trust));
+    eventually("checks", async || (upstream.requests().len() > 2).then_some(())).await;
+    assert_eq!(upstream.last().scheme.as_deref(), Some("https"));
+    assert!(state(&rig, address).healthy);
+    rig.reload(&again(&rig, &checked("\t\t\ttls_server_name other.test\n")))
+        .await;
+    until_healthy(&rig, address, false).await;
+    assert_eq!(rig.get("/").await.head.status(), 503);
+}
+
+#[tokio::test]
+async fn a_unix_socket_is_checked_by_the_name_localhost() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app.sock");
+    let listener = tokio::net::UnixListener::bind(&path).unwrap();
+    let rig = site(&format!(
+        "\treverse_proxy unix/{} {{\n\t\thealth_uri /up\n\t\thealth_interval 20ms\n\t}}",
+        path.display()
+    ));
+    let is_healthy = || rig.control().upstreams()[0].healthy;
+    for (answer, healthy) in [("500 Oh", false), ("200 OK", true)] {
+        let (stream, _) = within("a check", listener.accept()).await.unwrap();
+        let mut wire = Wire::over(stream);
+        let head = wire.head().await;
+        assert_eq!(head.start(), "GET /up HTTP/1.1");
+        assert_eq!(head.all("host"), ["localhost"]);
+        wire.send(format!("HTTP/1.1 {answer}\r\nContent-Length: 0\r\n\r\n"))
+            .await;
+        eventually("the check counts", async || {
+            (is_healthy() == healthy).then_some(())
+        })
+        .await;
+    }
 }
