@@ -45,6 +45,8 @@ pub(crate) enum Reason {
     Cut,
     /// The upstream's answer is not valid HTTP, or framed in a way that cannot be trusted.
     BadResponse,
+    /// The client wants a tunnel, and what answers does not open one.
+    NoTunnel,
     /// There is no upstream to choose from, or none that takes requests now.
     NoUpstream,
     /// The request has come through this kind of proxy too often.
@@ -116,6 +118,7 @@ impl Reason {
             | Self::Cut
             | Self::BadResponse => Side::Upstream,
             Self::NoUpstream
+            | Self::NoTunnel
             | Self::Loop
             | Self::Raised
             | Self::AuthenticationBusy
@@ -146,6 +149,7 @@ impl Reason {
             | Self::BodySpent => StatusCode::BAD_GATEWAY,
             Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
             Self::NoUpstream | Self::AuthenticationBusy => StatusCode::SERVICE_UNAVAILABLE,
+            Self::NoTunnel => StatusCode::NOT_IMPLEMENTED,
             Self::NoRoute => StatusCode::NOT_FOUND,
             Self::Misdirected => StatusCode::MISDIRECTED_REQUEST,
             Self::Unauthenticated => StatusCode::UNAUTHORIZED,
@@ -173,6 +177,7 @@ impl Reason {
             Self::Cut => "the upstream's answer ended before it was whole",
             Self::BadResponse => "the upstream's answer is not valid HTTP",
             Self::Loop => "the request goes round in circles",
+            Self::NoTunnel => "what answers opens no tunnel",
             Self::NoUpstream => "no upstream is available",
             Self::NoRoute => "no route answers this request",
             Self::Misdirected => "the host is not the server name of the TLS connection",

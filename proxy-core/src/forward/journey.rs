@@ -24,7 +24,7 @@ use crate::facts::Facts;
 use crate::http::connection::Connection;
 use crate::http::forwarded;
 use crate::http::target::{self, Asks};
-use crate::http::upgrade::OnUpgrade;
+use crate::http::upgrade::{self, OnUpgrade};
 use crate::http::{limit, reply};
 use crate::metrics::{Format, Observation};
 use crate::request::Context;
@@ -51,6 +51,8 @@ pub(super) struct Journey<'a, T = ()> {
     body: RequestBody,
     /// The client's connection, if it can be upgraded.
     client_upgrade: Option<OnUpgrade>,
+    /// The request was an extended CONNECT.
+    was_connect: bool,
     via_trusted_proxy: bool,
     /// The number of the proxy whose answer routes decide about.
     caught_by: Option<usize>,
@@ -171,6 +173,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             walk: Walk::new(&server.routes, &server.named_routes, host.as_ref(), tracer),
             cx: Context::new(parts, host, connection.peer(), client.ip, connection.is_tls()),
             body: RequestBody::Whole(body),
+            was_connect: client_upgrade.as_ref().is_some_and(OnUpgrade::is_stream),
             client_upgrade,
             via_trusted_proxy: client.via_trusted_proxy,
             caught_by: None,
@@ -344,6 +347,9 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
 
     /// What is done with every answer.
     pub(super) fn end(&mut self, mut response: Response<Body>) -> Response<Body> {
+        if self.was_connect && !upgrade::answer_connect(&mut response) {
+            response = self.refuse_tunnel();
+        }
         let failed = self.cx.error.as_ref().map(|told| told.reason);
         if failed.is_some_and(reply::closes) {
             let close = HeaderValue::from_static("close");

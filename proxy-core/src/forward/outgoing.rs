@@ -45,7 +45,7 @@ pub(crate) fn check_response(response: &mut Response<Body>, upgrade: Option<&Wan
         return match upgrade {
             Some(wanted) if wanted.is_granted_by(response.headers()) => {
                 hop_by_hop::strip_response(response.headers_mut());
-                wanted.ask(response.headers_mut());
+                wanted.say(response.headers_mut());
                 Ok(())
             }
             _ => Err(bad("a 101 that nobody asked for")),

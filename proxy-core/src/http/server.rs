@@ -187,6 +187,7 @@ where
         .max_concurrent_streams(settings.max_streams)
         .max_header_list_size(settings.max_head)
         .max_local_error_reset_streams(100)
+        .enable_connect_protocol()
         .max_send_buf_size(SEND_BUFFER)
         .serve_connection(io, service);
     let mut connection = pin!(connection);

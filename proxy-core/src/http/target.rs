@@ -15,6 +15,7 @@ use http::{Method, StatusCode, Uri, Version};
 
 use super::forwarded;
 use super::marks::Marks;
+use super::upgrade;
 use crate::percent;
 
 /// The longest request target in bytes; a longer one gets 414.
@@ -40,13 +41,14 @@ pub(crate) enum Asks {
 /// `http1_codec` has read it.
 pub(crate) fn check(parts: &mut Parts, is_checked: bool) -> Result<Asks, Rejection> {
     if parts.method == Method::CONNECT {
-        return Err(refuse(StatusCode::METHOD_NOT_ALLOWED, "CONNECT is not served"));
+        upgrade::take_connect(parts)?;
     }
     if is_checked && parts.uri.authority().is_none() && parts.uri.path() != "*" {
         check_fields(&mut parts.headers)?;
         set_origin_form(&mut parts.uri)?;
         return Ok(Asks::Resource(parts.headers.get(header::HOST).cloned()));
     }
+    check_values(&parts.headers)?;
     let host = host(parts)?;
     check_framing(&mut parts.headers)?;
     check_fields(&mut parts.headers)?;
@@ -149,6 +151,20 @@ fn check_codings(headers: &HeaderMap) -> Result<(), Rejection> {
     rejection.map_or(Ok(()), Err)
 }
 
+/// A value with blanks around it is malformed over HTTP/2 (RFC 9113, section 8.2.1), and over HTTP/1 no reader gives any.
+fn check_values(headers: &HeaderMap) -> Result<(), Rejection> {
+    let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+    let padded = headers
+        .values()
+        .map(HeaderValue::as_bytes)
+        .any(|value| is_blank(value.first()) || is_blank(value.last()));
+    if padded {
+        Err(bad("a field has blanks around its value"))
+    } else {
+        Ok(())
+    }
+}
+
 fn check_fields(headers: &mut HeaderMap) -> Result<(), Rejection> {
     let marks = Marks::of(headers);
     if marks.any(Marks::EXPECT) {
@@ -220,7 +236,7 @@ fn set_origin_form(uri: &mut Uri) -> Result<(), Rejection> {
 
 // === helpers ===
 
-const fn refuse(status: StatusCode, reason: &'static str) -> Rejection {
+pub(super) const fn refuse(status: StatusCode, reason: &'static str) -> Rejection {
     Rejection { status, reason }
 }
 

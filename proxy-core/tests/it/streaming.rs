@@ -6,3 +6,4 @@ mod buffers;
 mod cuts;
 mod interim;
 mod upgrades;
+mod websockets;

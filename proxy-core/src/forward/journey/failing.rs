@@ -108,6 +108,18 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         answer.map(|answer| Next::Answer(Some(answer)))
     }
 
+    /// The answer to a client of HTTP/2 that wants a tunnel, instead of one that would seem to open it.
+    pub(super) fn refuse_tunnel(&mut self) -> Response<Body> {
+        let failed = Failed::from(Reason::NoTunnel);
+        let host = self.cx.host_port();
+        note(self.worker, self.server, &self.server.gates, host, &failed);
+        let response = reply::empty(failed.failure.status, Reason::NoTunnel);
+        if let Some((_, seen)) = self.log.as_deref_mut() {
+            seen.failed.get_or_insert(failed);
+        }
+        response
+    }
+
     /// The answer to a failure that no route answers: an empty one, but for tokens and where trying again may help.
     pub(super) fn unanswered(
         &mut self,

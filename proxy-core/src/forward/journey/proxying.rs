@@ -186,7 +186,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             // Another request than the client's, so its connection stays what it is.
             None
         } else {
-            Wanted::of(&parts, marks, has_body)
+            Wanted::of(&parts, marks, has_body, self.was_connect)
         };
         let Some(body) = self.body_for(proxy, &mut parts) else {
             return self.fail(Reason::BodySpent.into());
@@ -378,9 +378,11 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
                 .ok_or(Reason::BadResponse)?;
             let group = self.connection.state().group();
             let streams = sent.proxy.streams;
+            // The other streams of its connection may end, and this one goes on.
+            let on_connection = self.was_connect.then(|| self.connection.state().begin());
             let (state, open) = self.worker.connections.tunnel(group, streams.close_delay);
             self.worker.tasks.spawn("tunnel", async move {
-                let (_open, _held) = (open, held);
+                let (_open, _held, _on_connection) = (open, held, on_connection);
                 tokio::select! {
                     () = upgrade::tunnel(client, upstream, streams.buffer) => {}
                     () = state.closed() => {}

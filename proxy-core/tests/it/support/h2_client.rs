@@ -6,13 +6,14 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 use h2::client::{ResponseFuture, SendRequest};
+use h2::ext::Protocol;
 use h2::{Reason, RecvStream, SendStream};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use tokio::net::TcpStream;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::tls;
-use super::wait::within;
+use super::wait::{eventually, within};
 
 /// One HTTP/2 connection to the proxy.
 pub(crate) struct H2 {
@@ -90,6 +91,21 @@ impl H2 {
         within("room for a stream", poll_fn(|cx| self.send.poll_ready(cx))).await?;
         let (response, body) = self.send.send_request(request, ended)?;
         Ok(Stream { body, response })
+    }
+
+    /// Asks for a tunnel of `protocol` (RFC 8441), with these fields. The proxy must have said that it knows how.
+    pub(crate) async fn tunnel(&mut self, protocol: &str, path: &str, fields: &[(&str, &str)]) -> Stream {
+        let mut request = self.request(Method::CONNECT, path);
+        for (name, value) in fields {
+            request = request.header(*name, *value);
+        }
+        let mut request = request.body(()).expect("a valid request");
+        request.extensions_mut().insert(Protocol::from(protocol));
+        eventually("the proxy's settings", async || {
+            self.send.is_extended_connect_protocol_enabled().then_some(())
+        })
+        .await;
+        self.open(request, false).await
     }
 
     /// Sends a GET and reads the whole response.
