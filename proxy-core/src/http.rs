@@ -3,6 +3,7 @@
 pub(crate) mod buffer;
 pub(crate) mod connection;
 pub(crate) mod forwarded;
+pub(crate) mod frames;
 pub(crate) mod hop_by_hop;
 pub(crate) mod io;
 pub(crate) mod limit;

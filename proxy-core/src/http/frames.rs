@@ -18,15 +18,26 @@ const BYTES_PER_FRAME: u64 = 512;
 /// A request allows so many frames more: its end, its weight, its window.
 const PER_REQUEST: u64 = 3;
 
+/// Streams that the proxy may have to reset for a fault of the client: each of them has begun work that is for nothing.
+const MOST_FAULTS: u32 = 100;
+
+/// The codes of such resets: an error of the protocol, of flow control or of a frame, and a frame behind the end (RFC
+/// 9113, section 7).
+const FAULTS: [u32; 4] = [1, 3, 5, 6];
+
 /// The client connection preface (RFC 9113, section 3.4).
 const PREFACE: u32 = 24;
 
 /// The length of the head of a frame (RFC 9113, section 4.1).
 const HEAD: usize = 9;
 
+/// The length of the code of a reset.
+const CODE: usize = 4;
+
 /// Types of frames (RFC 9113, section 6).
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
 
 /// A flag of DATA.
 const END_STREAM: u8 = 1;
@@ -34,11 +45,10 @@ const END_STREAM: u8 = 1;
 /// Counts the frames of one client connection.
 #[derive(Debug)]
 pub(crate) struct FrameMeter {
-    /// Bytes until the next head.
-    skip: u32,
-    head: [u8; HEAD],
-    /// How many bytes of the head are there.
-    have: usize,
+    from_client: Heads,
+    to_client: Heads,
+    /// Streams that the proxy had to reset for a fault of the client.
+    faults: u32,
     /// Frames that were earned by what the connection is for.
     earned: u64,
     written: u64,
@@ -47,15 +57,84 @@ pub(crate) struct FrameMeter {
     refilled: Option<Instant>,
 }
 
+/// Finds the heads of frames in a byte stream.
+#[derive(Debug, Default)]
+struct Heads {
+    /// Bytes until the next head.
+    skip: u32,
+    buffer: [u8; HEAD + CODE],
+    /// How many bytes of the buffer are there.
+    have: usize,
+}
+
+/// The head of a frame.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    length: u32,
+    kind: u8,
+    flags: u8,
+    /// The code of a reset.
+    code: Option<u32>,
+}
+
+// === impl Heads ===
+
+impl Heads {
+    /// The next head in `bytes`, of which only the rest stays; `None`: it is not there yet.
+    fn next(&mut self, bytes: &mut &[u8]) -> Option<Head> {
+        while !bytes.is_empty() {
+            if self.skip > 0 {
+                let skipped = bytes.len().min(self.skip as usize);
+                self.skip -= u32::try_from(skipped).unwrap_or(self.skip);
+                *bytes = bytes.get(skipped..).unwrap_or_default();
+                continue;
+            }
+            let wanted = if self.is_reset() { HEAD + CODE } else { HEAD };
+            let (part, rest) = bytes.split_at((wanted - self.have).min(bytes.len()));
+            if let Some(room) = self.buffer.get_mut(self.have..self.have + part.len()) {
+                room.copy_from_slice(part);
+            }
+            self.have += part.len();
+            *bytes = rest;
+            if self.have == HEAD + CODE || self.have == HEAD && !self.is_reset() {
+                return Some(self.head());
+            }
+        }
+        None
+    }
+
+    /// Whether the buffer holds the head of a reset, whose code is looked at, too.
+    fn is_reset(&self) -> bool {
+        self.have >= HEAD && matches!(self.buffer, [0, 0, 4, RST_STREAM, ..])
+    }
+
+    fn head(&mut self) -> Head {
+        let is_reset = self.is_reset();
+        self.have = 0;
+        let [high, middle, low, kind, flags, _, _, _, _, code @ ..] = self.buffer;
+        let length = u32::from_be_bytes([0, high, middle, low]);
+        self.skip = if is_reset { 0 } else { length };
+        Head {
+            length,
+            kind,
+            flags,
+            code: is_reset.then_some(u32::from_be_bytes(code)),
+        }
+    }
+}
+
 // === impl FrameMeter ===
 
 impl FrameMeter {
     /// Counts from the preface on.
     pub(crate) fn new() -> Self {
         Self {
-            skip: PREFACE,
-            head: [0; HEAD],
-            have: 0,
+            from_client: Heads {
+                skip: PREFACE,
+                ..Heads::default()
+            },
+            to_client: Heads::default(),
+            faults: 0,
             earned: 0,
             written: 0,
             left: BURST,
@@ -63,45 +142,33 @@ impl FrameMeter {
         }
     }
 
-    /// Counts bytes that were written to the client.
-    pub(crate) fn wrote(&mut self, bytes: usize) {
-        self.written = self.written.saturating_add(bytes as u64);
+    /// Looks at bytes that were written to the client.
+    pub(crate) fn wrote(&mut self, mut bytes: &[u8]) {
+        self.written = self.written.saturating_add(bytes.len() as u64);
         self.earned = self.earned.saturating_add(self.written / BYTES_PER_FRAME);
         self.written %= BYTES_PER_FRAME;
-    }
-
-    /// Looks at bytes that the client sent; `false` if these are too many frames. `now` is asked for rarely.
-    pub(crate) fn read(&mut self, mut bytes: &[u8], now: impl Fn() -> Instant) -> bool {
-        while !bytes.is_empty() {
-            if self.skip > 0 {
-                let skipped = bytes.len().min(self.skip as usize);
-                self.skip -= u32::try_from(skipped).unwrap_or(self.skip);
-                bytes = bytes.get(skipped..).unwrap_or_default();
-                continue;
-            }
-            let missing = HEAD - self.have;
-            let (part, rest) = bytes.split_at(missing.min(bytes.len()));
-            if let Some(room) = self.head.get_mut(self.have..self.have + part.len()) {
-                room.copy_from_slice(part);
-            }
-            self.have += part.len();
-            bytes = rest;
-            if self.have == HEAD {
-                self.have = 0;
-                if !self.frame(&now) {
-                    return false;
-                }
+        while let Some(head) = self.to_client.next(&mut bytes) {
+            if head.code.is_some_and(|code| FAULTS.contains(&code)) {
+                self.faults = self.faults.saturating_add(1);
             }
         }
-        true
     }
 
-    /// Counts the frame whose head is there.
-    fn frame(&mut self, now: impl Fn() -> Instant) -> bool {
-        let [high, middle, low, kind, flags, ..] = self.head;
-        self.skip = u32::from_be_bytes([0, high, middle, low]);
-        match kind {
-            DATA if self.skip > 0 || flags & END_STREAM != 0 => true,
+    /// Looks at bytes that the client sent; `false` if it has sent too many frames or made too many faults. `now` is
+    /// asked for rarely.
+    pub(crate) fn read(&mut self, mut bytes: &[u8], now: impl Fn() -> Instant) -> bool {
+        while let Some(head) = self.from_client.next(&mut bytes) {
+            if !self.pays(head, &now) {
+                return false;
+            }
+        }
+        self.faults <= MOST_FAULTS
+    }
+
+    /// Counts a frame of the client.
+    fn pays(&mut self, head: Head, now: impl Fn() -> Instant) -> bool {
+        match head.kind {
+            DATA if head.length > 0 || head.flags & END_STREAM != 0 => true,
             HEADERS => {
                 self.earned = self.earned.saturating_add(PER_REQUEST);
                 true
@@ -218,7 +285,11 @@ mod tests {
     #[test]
     fn what_is_sent_and_asked_allows_more() {
         let (mut meter, window) = (meter(), frame(8, 0, &[0, 0, 0, 1]));
-        meter.wrote(1024 * 1024);
+        meter.wrote(
+            &[frame(0, 0, &[0; 119]), frame(0, 0, &[0; 119])]
+                .concat()
+                .repeat(4_096),
+        );
         assert_eq!(passed(&mut meter, &window, 100_000), 3_000 + 2_048);
 
         let mut meter = self::meter();
@@ -229,6 +300,22 @@ mod tests {
         ]
         .concat();
         assert_eq!(passed(&mut meter, &request, 100_000), 100_000);
+    }
+
+    #[test]
+    fn streams_that_are_reset_for_a_fault_are_few() {
+        let data = frame(0, 0, b"x");
+        let mut meter = meter();
+        for code in [7, 8, 0, 2, 11] {
+            meter.wrote(&frame(3, 0, &[0, 0, 0, code]).repeat(1_000));
+        }
+        assert!(meter.read(&data, Instant::now), "not for a fault of the client");
+        for piece in frame(3, 0, &[0, 0, 0, 1]).repeat(100).chunks(5) {
+            meter.wrote(piece);
+        }
+        assert!(meter.read(&data, Instant::now));
+        meter.wrote(&frame(3, 0, &[0, 0, 0, 5]));
+        assert!(!meter.read(&data, Instant::now));
     }
 
     #[test]

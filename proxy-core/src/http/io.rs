@@ -9,8 +9,10 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http1_codec::server::Control as _;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Instant;
 
 use super::connection::ConnState;
+use super::frames::FrameMeter;
 
 /// A client's byte stream.
 #[derive(Debug)]
@@ -18,7 +20,12 @@ pub(crate) struct ServerIo<S> {
     stream: S,
     read_ahead: Bytes,
     state: Arc<ConnState>,
+    frames: FrameMeter,
 }
+
+/// The client sends more frames that ask for nothing than any honest one does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TooManyFrames;
 
 // === impl ServerIo ===
 
@@ -30,11 +37,30 @@ impl<S> ServerIo<S> {
             stream,
             read_ahead,
             state,
+            frames: FrameMeter::new(),
         }
     }
 
-    fn note_write<T>(&self, result: &Poll<io::Result<T>>) {
+    /// Notes what came of writing `slices`.
+    fn note_write(&mut self, result: &Poll<io::Result<usize>>, slices: &[IoSlice<'_>]) {
         self.state.on_write(result.is_ready());
+        let Poll::Ready(Ok(mut written)) = *result else {
+            return;
+        };
+        for slice in slices {
+            let taken = slice.get(..written.min(slice.len())).unwrap_or_default();
+            self.frames.wrote(taken);
+            written -= taken.len();
+        }
+    }
+
+    /// Counts the frames of what came.
+    fn count(&mut self, came: &[u8]) -> Poll<io::Result<()>> {
+        if self.frames.read(came, Instant::now) {
+            Poll::Ready(Ok(()))
+        } else {
+            Poll::Ready(Err(io::Error::other(TooManyFrames)))
+        }
     }
 }
 
@@ -46,20 +72,22 @@ impl<S: AsyncRead + Unpin> AsyncRead for ServerIo<S> {
     ) -> Poll<io::Result<()>> {
         if !self.read_ahead.is_empty() {
             let length = self.read_ahead.len().min(buffer.remaining());
-            buffer.put_slice(&self.read_ahead.split_to(length));
-            return Poll::Ready(Ok(()));
+            let ahead = self.read_ahead.split_to(length);
+            buffer.put_slice(&ahead);
+            return self.count(&ahead);
         }
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
-        self.state.on_read(buffer.filled().len() - before);
-        Poll::Ready(Ok(()))
+        let came = buffer.filled().get(before..).unwrap_or_default();
+        self.state.on_read(came.len());
+        self.count(came)
     }
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for ServerIo<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         let result = Pin::new(&mut self.stream).poll_write(cx, data);
-        self.note_write(&result);
+        self.note_write(&result, &[IoSlice::new(data)]);
         result
     }
 
@@ -69,7 +97,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for ServerIo<S> {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let result = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
-        self.note_write(&result);
+        self.note_write(&result, slices);
         result
     }
 
@@ -80,7 +108,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for ServerIo<S> {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let result = Pin::new(&mut self.stream).poll_flush(cx);
         if result.is_pending() {
-            self.note_write(&result);
+            self.state.on_write(false);
         }
         result
     }
@@ -89,6 +117,14 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for ServerIo<S> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
+
+impl std::fmt::Display for TooManyFrames {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the client sends too many frames that ask for nothing")
+    }
+}
+
+impl std::error::Error for TooManyFrames {}
 
 #[cfg(test)]
 mod tests {

@@ -29,6 +29,10 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// How many bytes of a stream may wait for a client. There are many streams on one connection.
 const SEND_BUFFER: usize = 64 * 1024;
 
+/// How many streams of a connection may be reset by the proxy: an honest client that does not know the limit of streams
+/// yet is refused some hundred. Those that are reset for a fault are limited by [`super::frames`].
+const MOST_RESETS: usize = 1_024;
+
 /// The protocols and limits of a listener's connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HttpSettings {
@@ -186,7 +190,7 @@ where
     let connection = hyper::server::conn::http2::Builder::new(StreamExecutor)
         .max_concurrent_streams(settings.max_streams)
         .max_header_list_size(settings.max_head)
-        .max_local_error_reset_streams(100)
+        .max_local_error_reset_streams(MOST_RESETS)
         .enable_connect_protocol()
         .max_send_buf_size(SEND_BUFFER)
         .serve_connection(io, service);

@@ -4,6 +4,7 @@ pub(crate) mod admin;
 pub(crate) mod browser;
 pub(crate) mod dns;
 pub(crate) mod ends;
+pub(crate) mod frames;
 pub(crate) mod h2_client;
 pub(crate) mod identity;
 pub(crate) mod logs;

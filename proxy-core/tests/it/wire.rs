@@ -1,5 +1,7 @@
 //! Hostile and odd traffic on the client's side that is no table of bytes: HTTP/2 and time.
 
+mod floods;
+mod frames;
 mod from_caddy;
 mod http2;
 mod lax;

@@ -136,6 +136,15 @@ impl Wire {
         (self.take(self.received.len() - self.taken), end)
     }
 
+    /// At most `count` bytes of what comes next, and the end if that is what comes.
+    pub(crate) async fn up_to(&mut self, count: usize) -> (Vec<u8>, Option<End>) {
+        let mut end = None;
+        if self.taken == self.received.len() {
+            end = End::of(within("more bytes or the end", self.fill()).await);
+        }
+        (self.take(count.min(self.received.len() - self.taken)), end)
+    }
+
     /// The next `count` bytes.
     pub(crate) async fn exactly(&mut self, count: usize) -> Vec<u8> {
         let read = within("bytes", self.try_exactly(count)).await;
