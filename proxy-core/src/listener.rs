@@ -3,6 +3,7 @@
 pub(crate) mod accept;
 pub(crate) mod acceptor;
 pub(crate) mod bind;
+pub(crate) mod clients;
 mod handshake;
 mod socket;
 

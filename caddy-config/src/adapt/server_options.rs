@@ -126,6 +126,7 @@ fn option(line: &Line, options: &mut ServerOptions, others: &[ServerOptions], cx
         "keepalive_interval" => settings.keepalive_interval = duration(line, cx),
         "listener_wrappers" => settings.listener_wrappers = listeners::wrappers(line, cx),
         "log_credentials" => switch(line, &mut options.log_credentials, cx),
+        "max_connections_per_client" => settings.max_connections_per_client = count(line, cx),
         "max_header_size" => settings.max_header_bytes = size(line, cx),
         "metrics" => options.metrics = Some(old_metrics(line, cx)),
         "name" => name(line, options, others, cx),

@@ -48,6 +48,7 @@ fn server<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Server> {
         keepalive_interval: object.get("keepalive_interval", cx, duration),
         keepalive_idle: object.get("keepalive_idle", cx, duration),
         keepalive_count: object.get("keepalive_count", cx, count),
+        max_connections_per_client: object.get("max_connections_per_client", cx, count),
         max_header_bytes: object.get("max_header_bytes", cx, count).map(u64::from),
         enable_full_duplex: object.flag("enable_full_duplex", cx),
         expected_underscore_headers: object.strings("expected_underscore_headers", cx),

@@ -88,6 +88,9 @@ pub struct Server {
     /// The probes without answer after which a connection is closed; `None` is 9.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keepalive_count: Option<u32>,
+    /// Doorway's own: how many connections one client may have open at each listener; `None` is any number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_connections_per_client: Option<u32>,
     /// Limit of a request's head in bytes; `None` is the server's own default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_header_bytes: Option<u64>,

@@ -43,6 +43,13 @@ pub(super) const ROWS: &[Support] = &[
     row(ServerOption, "keepalive_interval", Active, ""),
     row(ServerOption, "keepalive_idle", Active, ""),
     row(ServerOption, "keepalive_count", Active, ""),
+    row(
+        ServerOption,
+        "max_connections_per_client",
+        Active,
+        "Doorway's own: connections of one address (of IPv6, of one /64) that a listener has open at once; further ones \
+         are closed. A balancer that does not speak the PROXY protocol counts as one client",
+    ),
     row(ServerOption, "max_header_size", Active, "at least 8 KiB"),
     row(ServerOption, "trusted_proxies", Active, "`static` ranges"),
     row(ServerOption, "trusted_proxies_strict", Active, ""),

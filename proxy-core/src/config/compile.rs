@@ -212,6 +212,7 @@ impl Compiler<'_> {
                 let entry = Entry {
                     proxied,
                     keepalive: sockets::keepalive(server),
+                    most_per_client: server.max_connections_per_client.filter(|most| *most > 0),
                     ..self.entry(views.len(), tls, http, limits(server))
                 };
                 plans.push(Planned {
@@ -313,6 +314,7 @@ impl Compiler<'_> {
             limits,
             proxied: None,
             keepalive: None,
+            most_per_client: None,
         }
     }
 

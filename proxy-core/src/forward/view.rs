@@ -16,6 +16,7 @@ use crate::http::forwarded::Trusted;
 use crate::http::proxy_protocol::ProxyProtocol;
 use crate::http::server::HttpSettings;
 use crate::http::sweep::ConnLimits;
+use crate::listener::clients::Clients;
 use crate::log::{FileSettings, LogWriter};
 use crate::metrics::RouteMetrics;
 use crate::routing::routes::{Route, Routes};
@@ -60,6 +61,8 @@ pub(crate) struct Entry {
     pub(crate) proxied: Option<Arc<Proxied>>,
     /// How silent clients are probed, if not as usual.
     pub(crate) keepalive: Option<TcpKeepalive>,
+    /// How many connections one client may have open. Default: any number.
+    pub(crate) most_per_client: Option<u32>,
 }
 
 /// A PROXY protocol header is looked for.
@@ -76,6 +79,7 @@ pub(crate) struct Proxied {
 pub(crate) struct Place {
     index: usize,
     group: Group,
+    clients: Arc<Clients>,
     /// Set when the listener is removed: its last connections go on with what was served then.
     last: OnceLock<Arc<View>>,
     /// When it will close, once that is known.
@@ -245,9 +249,15 @@ impl Place {
         Self {
             index,
             group,
+            clients: Arc::default(),
             last: OnceLock::new(),
             closing: OnceLock::new(),
         }
+    }
+
+    /// The listener's connections by client, if they are limited.
+    pub(crate) fn clients(&self) -> &Arc<Clients> {
+        &self.clients
     }
 
     pub(crate) fn index(&self) -> usize {

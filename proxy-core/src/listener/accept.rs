@@ -12,6 +12,7 @@ use tracing::{debug, warn};
 
 use super::Listener;
 use super::acceptor::{Accepted, Acceptor, is_about_the_connection};
+use super::clients::{Admitted, Clients};
 use super::handshake::{self, Opened};
 use super::socket::{Socket, Stream};
 use crate::facts::TlsFacts;
@@ -105,6 +106,10 @@ async fn connection(
         secured: None,
         state,
         proxied: entry.proxied,
+        limit: entry
+            .most_per_client
+            .map(|most| (Arc::clone(listener.place.clients()), most)),
+        admitted: None,
         http: entry.http,
         service,
     };
@@ -127,6 +132,9 @@ struct Arrival<V> {
     secured: Option<TlsFacts>,
     state: Arc<ConnState>,
     proxied: Option<Arc<Proxied>>,
+    /// How many connections its client may have, if that is limited.
+    limit: Option<(Arc<Clients>, u32)>,
+    admitted: Option<Admitted>,
     http: HttpSettings,
     service: V,
 }
@@ -139,19 +147,32 @@ impl<V: Service> Arrival<V> {
     async fn named(&mut self, stream: &mut (impl AsyncRead + Unpin), behind_tls: bool) -> Option<Bytes> {
         let proxied = self.proxied.as_ref();
         let Some(proxied) = proxied.filter(|proxied| proxied.behind_tls == behind_tls) else {
-            return Some(Bytes::new());
+            let comes_later = self.proxied.is_some() && !behind_tls;
+            return (comes_later || self.is_admitted()).then(Bytes::new);
         };
         let begin = proxied.protocol.begin(stream, self.peer);
         match server::unless_closed(&self.state, begin).await? {
             Ok(begun) => {
                 self.peer = begun.client.or(self.peer);
-                Some(begun.ahead)
+                self.is_admitted().then_some(begun.ahead)
             }
             Err(error) => {
                 debug!(peer = %PeerName(self.peer), %error, "connection refused");
                 None
             }
         }
+    }
+
+    /// Counts the connection for its client; `false` if that has as many as it may have.
+    fn is_admitted(&mut self) -> bool {
+        let (Some((clients, most)), Some(peer), None) = (&self.limit, self.peer, &self.admitted) else {
+            return true;
+        };
+        self.admitted = clients.admit(peer.ip(), *most);
+        if self.admitted.is_none() {
+            debug!(peer = %PeerName(self.peer), "connection refused: its client has as many as it may have");
+        }
+        self.admitted.is_some()
     }
 
     async fn secured(mut self, plan: Arc<TlsPlan>, stream: Socket) {
@@ -176,6 +197,7 @@ impl<V: Service> Arrival<V> {
 
     /// Speaks HTTP; `ahead` was read before.
     async fn serve(self, stream: impl http1_codec::Stream + 'static, known: Option<Protocol>, ahead: Bytes) {
+        let _admitted = self.admitted;
         let connection = match self.peer {
             Some(peer) => Connection::new(peer, known.is_some()),
             None => Connection::local(known.is_some()),

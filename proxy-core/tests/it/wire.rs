@@ -1,5 +1,6 @@
 //! Hostile and odd traffic on the client's side that is no table of bytes: HTTP/2 and time.
 
+mod clients;
 mod floods;
 mod frames;
 mod from_caddy;

@@ -127,6 +127,7 @@ fn joined(times: &Server, heads: Server) -> Server {
         keepalive_interval: times.keepalive_interval,
         keepalive_idle: times.keepalive_idle,
         keepalive_count: times.keepalive_count,
+        max_connections_per_client: times.max_connections_per_client,
         ..heads
     }
 }
@@ -194,6 +195,7 @@ fn times() -> impl Strategy<Value = Server> {
         keepalive_interval: keepalive.0,
         keepalive_idle: keepalive.1,
         keepalive_count: keepalive.2,
+        max_connections_per_client: keepalive.2.map(|count| count.saturating_add(1)),
         max_write_chunk: chunk.map(u64::from),
         ..Server::default()
     })
