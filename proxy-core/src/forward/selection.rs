@@ -182,9 +182,12 @@ impl Sticky {
 
 /// The tag that hexadecimal digits stand for.
 fn tag_of(hex: &str) -> Option<Tag> {
+    if hex.len() != 64 {
+        return None;
+    }
     let digits = hex.as_bytes().chunks(2);
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    let bytes: Vec<u8> = digits.map(byte).take(33).collect::<Option<_>>()?;
+    let bytes: Vec<u8> = digits.map(byte).collect::<Option<_>>()?;
     <[u8; 32]>::try_from(bytes)
         .ok()
         .map(|bytes| CtOutput::new(bytes.into()))
