@@ -35,6 +35,8 @@ pub(crate) enum Reason {
     Refused,
     /// No route to the upstream, or another fault of the network.
     Unreachable,
+    /// All connections that the upstream may have are in use, and too many requests wait for one, or for too long.
+    Busy,
     /// No TLS with the upstream: its certificate is not believed, or the handshake failed otherwise.
     Handshake,
     /// The upstream did not accept the connection or answer in time.
@@ -119,6 +121,7 @@ impl Reason {
             | Self::BadResponse => Side::Upstream,
             Self::NoUpstream
             | Self::NoTunnel
+            | Self::Busy
             | Self::Loop
             | Self::Raised
             | Self::AuthenticationBusy
@@ -148,7 +151,7 @@ impl Reason {
             | Self::BadMethod
             | Self::BodySpent => StatusCode::BAD_GATEWAY,
             Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
-            Self::NoUpstream | Self::AuthenticationBusy => StatusCode::SERVICE_UNAVAILABLE,
+            Self::NoUpstream | Self::Busy | Self::AuthenticationBusy => StatusCode::SERVICE_UNAVAILABLE,
             Self::NoTunnel => StatusCode::NOT_IMPLEMENTED,
             Self::NoRoute => StatusCode::NOT_FOUND,
             Self::Misdirected => StatusCode::MISDIRECTED_REQUEST,
@@ -171,6 +174,7 @@ impl Reason {
             Self::Unresolved => "the upstream's name has no address",
             Self::Refused => "the upstream refuses connections",
             Self::Unreachable => "the upstream cannot be reached",
+            Self::Busy => "all connections to the upstream are in use",
             Self::Handshake => "the TLS handshake with the upstream failed",
             Self::TimedOut => "the upstream did not answer in time",
             Self::Closed => "the upstream closed the connection before its answer",

@@ -282,8 +282,8 @@ pub(super) const TRANSPORT: &[Support] = &[
     row(
         Http,
         "expect_continue_timeout",
-        Accepted,
-        "what the client expects is passed on, and so is the answer",
+        Active,
+        "1 second without it; the client is told to go on then",
     ),
     row(
         Http,
@@ -327,8 +327,8 @@ pub(super) const TRANSPORT: &[Support] = &[
     row(
         Http,
         "max_conns_per_host",
-        Accepted,
-        "connections to one upstream are not limited yet",
+        Active,
+        "of all threads; ten requests wait for each, at least a hundred, for 10 seconds, and get a 503 then",
     ),
     row(
         Http,

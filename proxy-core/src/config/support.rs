@@ -87,14 +87,12 @@ pub(super) fn transport(compiler: &mut Compiler<'_>, http: &model::HttpTransport
     compiler.note_all(
         Area::Transport,
         &[
-            ("expect_continue_timeout", http.expect_continue_timeout.is_some()),
             ("read_buffer", http.read_buffer_size.is_some()),
             ("write_buffer", http.write_buffer_size.is_some()),
             (
                 "keepalive_idle_conns",
                 keep_alive.is_some_and(|keep| keep.max_idle_conns.is_some()),
             ),
-            ("max_conns_per_host", http.max_conns_per_host.is_some()),
             ("versions 3", http.versions.contains(&model::HttpVersion::Http3)),
             ("network_proxy", network_proxy),
         ],

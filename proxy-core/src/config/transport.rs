@@ -14,6 +14,7 @@ use super::error::BuildError;
 use crate::tls::client::{self, ClientSettings, ClientTls, Roots, SystemRoots};
 use crate::tls::{TlsError, authorities, decode};
 use crate::upstream::connect::Dial;
+use crate::upstream::gate::Gate;
 use crate::upstream::pool::PoolLimits;
 use crate::upstream::proxy_header::HeaderVersion;
 use crate::upstream::timed::Patience;
@@ -22,6 +23,8 @@ use crate::upstream::transport::{HEAD_LIMITS, Lane, Protocol, TlsWay, Transport,
 /// What leads to the upstreams of one proxy.
 pub(super) struct Ways {
     lane: Lane,
+    /// The most connections to each.
+    most: Option<usize>,
     /// What is spoken without TLS.
     clear: Protocol,
     tls: Option<Tls>,
@@ -76,6 +79,11 @@ pub(super) fn transport(compiler: &mut Compiler<'_>, http: &model::HttpTransport
                 ..HEAD_LIMITS
             }),
         keep: keep(http),
+        most: http
+            .max_conns_per_host
+            .filter(|most| *most > 0)
+            .map(|most| most as usize),
+        continue_timeout: nonzero(http.expect_continue_timeout).unwrap_or(defaults.continue_timeout),
     };
     let lane = lane(&transport);
     let clear = clear_protocol(compiler, http);
@@ -86,6 +94,7 @@ pub(super) fn transport(compiler: &mut Compiler<'_>, http: &model::HttpTransport
     });
     let ways = Ways {
         lane,
+        most: transport.most,
         clear,
         tls,
         plain,
@@ -99,7 +108,14 @@ impl Ways {
     /// What leads to `host`, beside its addresses.
     pub(super) fn to(&self, compiler: &mut Compiler<'_>, host: &str, port: u16) -> Arc<Way> {
         let Some(tls) = &self.tls else {
-            return Arc::clone(&self.plain);
+            return match self.gate() {
+                None => Arc::clone(&self.plain),
+                gate => Arc::new(Way {
+                    lane: self.lane,
+                    gate,
+                    ..Way::plain(self.clear)
+                }),
+            };
         };
         let label = if host.contains(':') {
             format!("[{host}]:{port}")
@@ -110,6 +126,7 @@ impl Ways {
             lane: self.lane,
             // As Caddy: of ports without TLS, too.
             host: HeaderValue::try_from(label).ok(),
+            gate: self.gate(),
             ..Way::plain(self.clear)
         };
         if !tls.except_ports.contains(&port) {
@@ -131,6 +148,7 @@ impl Ways {
         let mut way = Way {
             lane: self.lane.with("unix").with(path),
             unix: Some(path.into()),
+            gate: self.gate(),
             ..Way::plain(self.clear)
         };
         if let Some(tls) = &self.tls {
@@ -143,6 +161,10 @@ impl Ways {
             }
         }
         Arc::new(way)
+    }
+
+    fn gate(&self) -> Option<Arc<Gate>> {
+        self.most.map(|most| Arc::new(Gate::new(most)))
     }
 
     /// Whether HTTP/2 may be spoken to any of them.

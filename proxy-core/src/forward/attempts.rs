@@ -9,7 +9,7 @@ use super::choice::{Choice, Pick};
 use super::exchange::{self, Answered, Beside, Failed, Missed, Prepared};
 use super::worker::Worker;
 use crate::body::{Body, Held};
-use crate::error::{Failure, Side};
+use crate::error::{Failure, Reason, Side};
 use crate::upstream::breaker::Pass;
 use crate::upstream::cluster::{Cluster, Upstream};
 use crate::upstream::health::Flaw;
@@ -80,7 +80,10 @@ pub(super) async fn to_any(
                 request = again;
             }
             Err(Missed::Unsent(unsent, failure)) => {
-                pick.upstream.connect_failed();
+                // Whoever has too much to do can be reached.
+                if failure.reason != Reason::Busy {
+                    pick.upstream.connect_failed();
+                }
                 round.fail(pick, failure);
                 request = unsent;
             }

@@ -19,9 +19,10 @@ use crate::http::forwarded::Added;
 use crate::request::{self, Context};
 use crate::routing::header_ops::{self, HeaderOps};
 use crate::routing::matcher::MatcherSet;
-use crate::upstream::channel::{Channel, Fate, SendFailure};
+use crate::upstream::channel::{Channel, Fate, Home, SendFailure};
 use crate::upstream::cluster::{Addresses, Cluster, Upstream};
-use crate::upstream::transport::{Purpose, Way};
+use crate::upstream::gate::{Grant, Permit};
+use crate::upstream::transport::{Purpose, Transport, Way};
 
 /// How many kept connections may prove dead before a new one is opened.
 const MAX_STALE: usize = 4;
@@ -321,19 +322,22 @@ pub(super) async fn send(
 ) -> Result<Answered, Missed> {
     let transport = &cluster.transport;
     let (way, purpose) = (addresses.way(), beside.purpose);
-    let pool = transport.keep.map(|limits| (&worker.pool, limits));
+    let home = home(worker, transport, way);
     let mut tries = MAX_STALE;
     loop {
         let take = || {
             let key = transport.key(way, addresses.first()?, purpose);
             worker.pool.take(key, way.protocol(purpose))
         };
-        let kept = if tries > 0 { take() } else { None };
-        let is_kept = kept.is_some();
-        let channel = match kept {
-            Some(channel) => channel,
+        let kept = if tries > 0 && way.gate.is_none() {
+            take()
+        } else {
+            None
+        };
+        let (channel, is_kept) = match kept {
+            Some(channel) => (channel, true),
             // Boxed, as it is large and rare: every request's future would carry the room for it.
-            None => match Box::pin(open(worker, cluster, addresses, purpose)).await {
+            None => match Box::pin(enter(worker, cluster, addresses, purpose)).await {
                 Ok(opened) => opened,
                 Err(failure) => return Err(Missed::Unsent(request, failure)),
             },
@@ -343,7 +347,7 @@ pub(super) async fn send(
             request,
             beside.added.fields(),
             &transport.head_limits,
-            pool,
+            home,
             |head| {
                 beside.interim.pass_on(head);
             },
@@ -360,7 +364,7 @@ pub(super) async fn send(
             Err(failed) => failed,
         };
         match fate {
-            Fate::Unsent(unsent) if is_kept => {
+            Fate::Unsent(unsent) if is_kept && tries > 0 => {
                 tries -= 1;
                 request = unsent;
             }
@@ -381,22 +385,58 @@ pub(super) async fn send(
     }
 }
 
+/// Where connections by `way` are kept, if they are.
+fn home<'h>(worker: &'h Worker, transport: &Transport, way: &'h Way) -> Option<Home<'h>> {
+    transport.keep.map(|limits| Home {
+        pool: &worker.pool,
+        limits,
+        gate: way.gate.as_ref(),
+        worker: worker.number,
+    })
+}
+
+/// Opens a connection, once there may be one more; or gives one that became free meanwhile, and says so.
+async fn enter(
+    worker: &Worker,
+    cluster: &Cluster,
+    addresses: &impl Choices,
+    purpose: Purpose,
+) -> Result<(Channel, bool), Failure> {
+    let (way, first) = (addresses.way(), addresses.first());
+    let Some((gate, first)) = way.gate.as_ref().zip(first) else {
+        let opened = open(worker, cluster, addresses, purpose, None).await?;
+        return Ok((opened, false));
+    };
+    let key = cluster.transport.key(way, first, purpose);
+    match gate.enter(key, way.protocol(purpose), worker.number).await? {
+        Grant::Channel(channel) => Ok((channel, true)),
+        Grant::Permit(permit) => {
+            let opened = open(worker, cluster, addresses, purpose, Some(permit)).await?;
+            Ok((opened, false))
+        }
+    }
+}
+
 async fn open(
     worker: &Worker,
     cluster: &Cluster,
     addresses: &impl Choices,
     purpose: Purpose,
+    permit: Option<Permit>,
 ) -> Result<Channel, Failure> {
     worker.counters.upstream_connects.add();
     let transport = &cluster.transport;
     let way = addresses.way();
-    let connected = transport
+    let mut connected = transport
         .connect(&worker.connector, way, addresses.all(), purpose)
         .await?;
+    if let Some(permit) = permit {
+        connected.stream = permit.hold(connected.stream);
+    }
     let address = connected.address;
     let key = transport.key(way, address, purpose);
-    let pool = transport.keep.map(|limits| (&worker.pool, limits));
-    let opened = Channel::open(connected, key, &transport.head_limits, &worker.background, pool).await?;
+    let home = home(worker, transport, way);
+    let opened = Channel::open(connected, key, &transport.head_limits, &worker.background, home).await?;
     if addresses.by_name() {
         worker.pool.named(address.ip());
     }

@@ -18,9 +18,6 @@ use crate::http::connection::Connection;
 use crate::http::hop_by_hop;
 use crate::http::marks::Marks;
 
-/// How long an upstream that says nothing holds a body back whose client waits for a 100.
-const PATIENCE: Duration = Duration::from_secs(1);
-
 /// Opened by the upstream's 100.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
@@ -46,9 +43,10 @@ pub(crate) struct Interim<'c> {
     gate: Option<Arc<Gate>>,
 }
 
-/// Holds `body` back if its client waits for a 100, and makes what opens it.
+/// Holds `body` back for at most `patience` if its client waits for a 100, and makes what opens it.
 pub(crate) fn begin<'c>(
     body: Body,
+    patience: Duration,
     version: Version,
     marks: Marks,
     connection: &'c Connection,
@@ -69,7 +67,7 @@ pub(crate) fn begin<'c>(
         body,
         gate,
         opened,
-        patience: Box::pin(sleep(PATIENCE)),
+        patience: Box::pin(sleep(patience)),
     });
     (held, interim)
 }
@@ -134,6 +132,8 @@ mod tests {
     use http1_codec::server::Control as _;
 
     use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
     use crate::body::read_all;
 
     fn client() -> Connection {
@@ -144,10 +144,16 @@ mod tests {
     async fn a_silent_upstream_holds_a_body_for_a_second_only() {
         let began = tokio::time::Instant::now();
         let client = client();
-        let (body, _interim) = begin(Body::full("abc"), Version::HTTP_11, Marks::EXPECT, &client);
+        let (body, _interim) = begin(
+            Body::full("abc"),
+            SECOND,
+            Version::HTTP_11,
+            Marks::EXPECT,
+            &client,
+        );
 
         assert_eq!(read_all(body).await.unwrap().0, b"abc");
-        assert_eq!(began.elapsed(), PATIENCE);
+        assert_eq!(began.elapsed(), SECOND);
     }
 
     #[test]
@@ -160,7 +166,7 @@ mod tests {
             .body(())
             .unwrap();
         let client = client();
-        let (_, interim) = begin(Body::empty(), Version::HTTP_11, Marks::default(), &client);
+        let (_, interim) = begin(Body::empty(), SECOND, Version::HTTP_11, Marks::default(), &client);
         interim.pass_on(&answer);
         assert_eq!(
             client.state().take_interim().unwrap(),
@@ -171,7 +177,7 @@ mod tests {
     #[test]
     fn a_client_of_http_1_0_gets_no_interim_answer() {
         let client = client();
-        let (_, interim) = begin(Body::empty(), Version::HTTP_10, Marks::default(), &client);
+        let (_, interim) = begin(Body::empty(), SECOND, Version::HTTP_10, Marks::default(), &client);
         interim.pass_on(&Response::builder().status(103).body(()).unwrap());
         assert!(client.state().take_interim().is_none());
     }

@@ -106,8 +106,29 @@ impl Worker {
             clock::tick();
             self.connections.sweep();
             // It looks at every idle connection, and must not be told after some that its turn is over.
-            coop::unconstrained(async { self.pool.sweep(TICK) }).await;
+            coop::unconstrained(async {
+                self.pool.sweep(TICK);
+                if self.number == 0 {
+                    self.sweep_gates();
+                }
+            })
+            .await;
             self.retire_moved(&mut seen);
+        }
+    }
+
+    /// Looks after the connections to upstreams that may have so many only: they are all workers'.
+    fn sweep_gates(&self) {
+        let view = self.view.current();
+        let limited = view
+            .clusters
+            .iter()
+            .filter(|cluster| cluster.transport.most.is_some());
+        let now = Instant::now();
+        for upstream in limited.flat_map(|cluster| cluster.source.upstreams()) {
+            if let Some(gate) = &upstream.way().gate {
+                gate.sweep(now);
+            }
         }
     }
 

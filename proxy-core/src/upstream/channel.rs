@@ -9,6 +9,7 @@ use http1_codec::HeadLimits;
 use http1_codec::client::{Answer, Cause, Connection, Keep, SendError};
 
 use super::connect::Io;
+use super::gate::Gate;
 use super::http2::{Http2, Place};
 use super::pool::{Pool, PoolLimits};
 use super::transport::{Connected, Key};
@@ -45,31 +46,53 @@ pub(crate) enum Fate {
     Sent,
 }
 
-/// Gives an HTTP/1.1 connection back to its pool.
+/// Gives an HTTP/1.1 connection back to where it is kept.
 #[derive(Debug)]
 pub(crate) struct GiveBack {
-    pool: Arc<Pool>,
+    keeper: Keeper,
     limits: PoolLimits,
     key: Key,
+}
+
+#[derive(Debug)]
+enum Keeper {
+    Pool(Arc<Pool>),
+    /// And the worker that can use it.
+    Gate(Arc<Gate>, usize),
+}
+
+/// Where connections are kept for further requests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Home<'h> {
+    pub(crate) pool: &'h Arc<Pool>,
+    pub(crate) limits: PoolLimits,
+    /// What keeps them instead where their number is limited.
+    pub(crate) gate: Option<&'h Arc<Gate>>,
+    /// The number of the worker.
+    pub(crate) worker: usize,
 }
 
 // === impl Channel ===
 
 impl Channel {
-    /// Begins HTTP on a new connection, which other requests find in `pool` by `key` if it can serve them.
+    /// Begins HTTP on a new connection, which other requests find at `home` by `key` if it can serve them.
     pub(crate) async fn open(
         connected: Connected,
         key: Key,
         limits: &HeadLimits,
         tasks: &Tasks,
-        pool: Option<(&Arc<Pool>, PoolLimits)>,
+        home: Option<Home<'_>>,
     ) -> Result<Self, Failure> {
         if !connected.http2 {
             return Ok(Self::Http1(Connection::new(connected.stream), key));
         }
-        let (opened, place) = Http2::open(connected.stream, connected.tls, limits, tasks).await?;
-        if let Some((pool, limits)) = pool {
-            pool.share(key, opened, limits);
+        let gate = home.and_then(|home| home.gate);
+        let freed = gate.map(|gate| Arc::clone(gate.places()));
+        let (opened, place) = Http2::open(connected, limits, freed, tasks).await?;
+        match (gate, home) {
+            (Some(gate), _) => gate.share(key, opened),
+            (None, Some(home)) => home.pool.share(key, opened, home.limits),
+            (None, None) => {}
         }
         Ok(Self::Http2(place, key))
     }
@@ -82,21 +105,24 @@ impl Channel {
     }
 
     /// Sends a request, with `added` beside its fields, and waits for the head of its answer. An HTTP/1.1 connection goes
-    /// back to `pool` once both messages are complete; without one it is closed then. `on_interim` is given interim
+    /// back to its `home` once both messages are complete; without one it is closed then. `on_interim` is given interim
     /// answers.
     pub(crate) async fn send(
         self,
         request: Box<Request<Body>>,
         added: &[(HeaderName, HeaderValue)],
         limits: &HeadLimits,
-        pool: Option<(&Arc<Pool>, PoolLimits)>,
+        home: Option<Home<'_>>,
         on_interim: impl FnMut(&Response<()>),
     ) -> Result<Response<Body>, SendFailure> {
         match self {
             Self::Http1(connection, key) => {
-                let keep = pool.map(|(pool, limits)| GiveBack {
-                    pool: Arc::clone(pool),
-                    limits,
+                let keep = home.map(|home| GiveBack {
+                    keeper: match home.gate {
+                        None => Keeper::Pool(Arc::clone(home.pool)),
+                        Some(gate) => Keeper::Gate(Arc::clone(gate), home.worker),
+                    },
+                    limits: home.limits,
                     key,
                 });
                 let may_repeat = may_repeat(&request);
@@ -122,7 +148,10 @@ fn response(answer: Response<Answer<Io, Body, Option<GiveBack>>>) -> Response<Bo
 
 impl Keep<Io> for GiveBack {
     fn keep(self, connection: Connection<Io>) {
-        self.pool.give_back(connection, self.key, self.limits);
+        match self.keeper {
+            Keeper::Pool(pool) => pool.give_back(connection, self.key, self.limits),
+            Keeper::Gate(gate, worker) => gate.give_back(connection, self.key, worker, self.limits.idle),
+        }
     }
 }
 

@@ -14,10 +14,11 @@ use http1_codec::HeadLimits;
 use hyper::body::Incoming;
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Notify;
 use tracing::debug;
 
 use super::channel::{Fate, SendFailure};
+use super::transport::Connected;
 use crate::body::{Body, OnEnd};
 use crate::error::{Failure, Reason};
 use crate::request::{self, may_repeat};
@@ -56,6 +57,8 @@ pub(crate) struct Place {
 struct Streams {
     open: AtomicUsize,
     most: AtomicUsize,
+    /// Somebody may wait for one to end.
+    freed: Option<Arc<Notify>>,
 }
 
 /// Counts until dropped.
@@ -66,15 +69,15 @@ struct OpenStream(Arc<Streams>);
 
 impl Http2 {
     /// Begins HTTP/2 on a new connection and takes the first place on it.
-    pub(crate) async fn open<I>(
-        io: I,
-        tls: bool,
+    ///
+    /// `freed` is told when a stream has ended.
+    pub(crate) async fn open(
+        connected: Connected,
         limits: &HeadLimits,
+        freed: Option<Arc<Notify>>,
         tasks: &Tasks,
-    ) -> Result<(Self, Place), Failure>
-    where
-        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
+    ) -> Result<(Self, Place), Failure> {
+        let tls = connected.tls;
         let mut builder = http2::Builder::new(StreamExecutor);
         builder
             .timer(TokioTimer::new())
@@ -86,10 +89,14 @@ impl Http2 {
             // A connection that died while nobody used it must not be found out by the next request.
             .keep_alive_while_idle(true)
             .max_header_list_size(u32::try_from(limits.size).unwrap_or(u32::MAX));
-        let (sender, connection) = builder.handshake(TokioIo::new(io)).await.map_err(failure)?;
+        let (sender, connection) = builder
+            .handshake(TokioIo::new(connected.stream))
+            .await
+            .map_err(failure)?;
         let streams = Arc::new(Streams {
             open: AtomicUsize::new(0),
             most: AtomicUsize::new(MOST_STREAMS),
+            freed,
         });
         let told = Arc::clone(&streams);
         tasks.spawn("upstream", async move {
@@ -117,7 +124,7 @@ impl Http2 {
 
     /// Whether [`Http2::take`] gives a place now.
     pub(crate) fn has_room(&self) -> bool {
-        let Streams { open, most } = &*self.streams;
+        let Streams { open, most, .. } = &*self.streams;
         !self.is_closed() && open.load(Ordering::Relaxed) < most.load(Ordering::Relaxed)
     }
 
@@ -157,6 +164,8 @@ impl Place {
             request.headers_mut().append(name, value.clone());
         }
         set_authority(&mut request, self.tls);
+        // Whatever the field names is removed by hyper, and `TE: trailers` is what gRPC needs of HTTP/2.
+        let connection = request.headers_mut().remove(header::CONNECTION);
         let mut error = match self.sender.try_send_request(*request).await {
             Ok(response) => return self.accept(response),
             Err(error) => error,
@@ -165,6 +174,9 @@ impl Place {
             (Some(mut unsent), _) => {
                 for (name, _) in added {
                     remove_last(unsent.headers_mut(), name);
+                }
+                if let Some(connection) = connection {
+                    unsent.headers_mut().insert(header::CONNECTION, connection);
                 }
                 Fate::Unsent(Box::new(unsent))
             }
@@ -264,6 +276,9 @@ impl OnEnd for OpenStream {
 impl Drop for OpenStream {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Ordering::Relaxed);
+        if let Some(freed) = &self.0.freed {
+            freed.notify_one();
+        }
     }
 }
 

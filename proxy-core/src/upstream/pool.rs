@@ -203,6 +203,7 @@ mod tests {
     use super::*;
     use crate::body::{Body, read_all};
     use crate::tasks::Tasks;
+    use crate::upstream::channel::Home;
     use crate::upstream::transport::{Connected, HEAD_LIMITS};
 
     const MINUTE: Duration = Duration::from_secs(60);
@@ -251,7 +252,12 @@ mod tests {
                     request,
                     &[],
                     &HEAD_LIMITS,
-                    Some((&self.pool, PoolLimits::default())),
+                    Some(Home {
+                        pool: &self.pool,
+                        limits: PoolLimits::default(),
+                        gate: None,
+                        worker: 0,
+                    }),
                     |_| {}
                 ),
                 answer

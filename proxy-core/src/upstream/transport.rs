@@ -14,6 +14,7 @@ use tokio::time;
 use tokio_rustls::TlsConnector;
 
 use super::connect::{Connector, Dial, Io, failure};
+use super::gate::Gate;
 use super::pool::PoolLimits;
 use super::proxy_header::{self, HeaderVersion};
 use super::timed::{Patience, Timed};
@@ -21,6 +22,9 @@ use crate::error::{Failure, Reason};
 
 /// As Caddy: a TLS handshake may take 10 seconds.
 const TLS_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long an upstream that says nothing holds a body back whose client waits for a 100.
+const CONTINUE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What the head of an answer may be.
 pub(crate) const HEAD_LIMITS: HeadLimits = HeadLimits {
@@ -47,6 +51,10 @@ pub(crate) struct Transport {
     pub(crate) head_limits: HeadLimits,
     /// How connections are kept for more than one request; `None`: not at all.
     pub(crate) keep: Option<PoolLimits>,
+    /// The most connections to one upstream, of all workers together. Default: no limit.
+    pub(crate) most: Option<usize>,
+    /// How long a body whose client waits for a 100 is held back. Default 1 second.
+    pub(crate) continue_timeout: Duration,
 }
 
 /// What leads to one upstream, beside its addresses.
@@ -59,6 +67,8 @@ pub(crate) struct Way {
     pub(crate) tls: Option<TlsWay>,
     /// The Host of requests, unless the configuration sets another.
     pub(crate) host: Option<HeaderValue>,
+    /// What limits its connections.
+    pub(crate) gate: Option<Arc<Gate>>,
 }
 
 /// TLS to one upstream.
@@ -129,6 +139,8 @@ impl Default for Transport {
             head_timeout: None,
             head_limits: HEAD_LIMITS,
             keep: Some(PoolLimits::default()),
+            most: None,
+            continue_timeout: CONTINUE_TIMEOUT,
         }
     }
 }
@@ -222,6 +234,7 @@ impl Way {
             unix: None,
             tls: None,
             host: None,
+            gate: None,
         }
     }
 

@@ -1,6 +1,8 @@
 //! How upstreams are reached: TLS, HTTP/2, unix sockets, the PROXY protocol, limits and time-outs.
 
+mod grpc;
 mod limits;
+mod queue;
 mod sockets;
 mod tls;
 

@@ -206,7 +206,13 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         } else {
             (body, None)
         };
-        let (body, interim) = interim::begin(body, parts.version, marks, self.connection);
+        let (body, interim) = interim::begin(
+            body,
+            cluster.transport.continue_timeout,
+            parts.version,
+            marks,
+            self.connection,
+        );
         let (beside, before) = self.dress((cluster, proxy), &mut parts, interim, wanted.as_ref(), marks);
         let sent = Box::new(Sent {
             number,

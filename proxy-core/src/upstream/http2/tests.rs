@@ -37,6 +37,16 @@ fn the_field_that_came_last_is_removed_and_no_other() {
     );
 }
 
+async fn open(near: DuplexStream, tasks: &Tasks) -> Result<(Http2, Place), Failure> {
+    let connected = Connected {
+        stream: Box::new(near),
+        address: ([127, 0, 0, 1], 1).into(),
+        http2: true,
+        tls: false,
+    };
+    Http2::open(connected, &HEAD_LIMITS, None, tasks).await
+}
+
 type Server = h2::server::Connection<DuplexStream, bytes::Bytes>;
 
 #[tokio::test]
@@ -69,10 +79,7 @@ async fn opened(most: u32) -> (Http2, Place, Server) {
     let mut settings = h2::server::Builder::new();
     settings.max_concurrent_streams(most);
     let tasks = Tasks::default();
-    let (opened, server) = tokio::join!(
-        Http2::open(near, false, &HEAD_LIMITS, &tasks),
-        settings.handshake(far)
-    );
+    let (opened, server) = tokio::join!(open(near, &tasks), settings.handshake(far));
     let (connection, place) = opened.unwrap();
     (connection, place, server.unwrap())
 }
@@ -181,7 +188,7 @@ async fn only_a_refused_stream_was_not_looked_at() {
 }
 
 /// Bytes of HTTP/2 that the other side has written until now.
-async fn ignore_input(stream: &mut (impl AsyncRead + Unpin)) -> usize {
+async fn ignore_input(stream: &mut (impl tokio::io::AsyncRead + Unpin)) -> usize {
     let mut bytes = [0; 4096];
     tokio::io::AsyncReadExt::read(stream, &mut bytes).await.unwrap()
 }
@@ -193,7 +200,7 @@ async fn requests_behind_the_last_one_of_a_goaway_were_not_looked_at_and_those_b
     let (near, mut far) = tokio::io::duplex(64 * 1024);
     let tasks = Tasks::default();
     far.write_all(b"\0\0\0\x04\0\0\0\0\0").await.unwrap();
-    let (connection, first) = Http2::open(near, false, &HEAD_LIMITS, &tasks).await.unwrap();
+    let (connection, first) = open(near, &tasks).await.unwrap();
     let second = connection.take().unwrap();
     let upstream = async {
         while ignore_input(&mut far).await > 0 && connection.streams.open.load(Ordering::Relaxed) < 2 {}
@@ -220,7 +227,7 @@ async fn requests_behind_the_last_one_of_a_goaway_were_not_looked_at_and_those_b
 async fn a_dead_connection_is_found_by_a_ping_although_nobody_uses_it() {
     let (near, far) = tokio::io::duplex(64 * 1024);
     let tasks = Tasks::default();
-    let (connection, place) = Http2::open(near, false, &HEAD_LIMITS, &tasks).await.unwrap();
+    let (connection, place) = open(near, &tasks).await.unwrap();
     drop(place);
     assert!(connection.has_room());
     tokio::time::sleep(PING_INTERVAL + PING_TIMEOUT * 2).await;
@@ -232,7 +239,7 @@ async fn a_dead_connection_is_found_by_a_ping_although_nobody_uses_it() {
 async fn a_request_on_a_dead_connection_fails_when_its_ping_is_not_answered() {
     let (near, _far) = tokio::io::duplex(64 * 1024);
     let tasks = Tasks::default();
-    let (_connection, place) = Http2::open(near, false, &HEAD_LIMITS, &tasks).await.unwrap();
+    let (_connection, place) = open(near, &tasks).await.unwrap();
     let begin = tokio::time::Instant::now();
     let failed = place.send(post(), &[]).await.unwrap_err();
     assert!(matches!(failed.fate, Fate::Sent), "it may have been looked at");

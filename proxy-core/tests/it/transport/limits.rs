@@ -100,3 +100,22 @@ async fn an_answer_that_drips_is_waited_for_as_long_as_each_byte_comes_in_time()
     }
     assert_eq!(client.answer().await.body, b"ok");
 }
+
+#[tokio::test]
+async fn a_body_that_is_to_be_asked_for_is_sent_after_a_while() {
+    let origin = Origin::bind(Ipv4Addr::LOCALHOST).await;
+    let rig = to(origin.addr(), "expect_continue_timeout 20ms");
+    let mut client = rig.wire().await;
+    let head =
+        format!("POST / HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+    client.send(head).await;
+    let mut upstream = origin.accept().await;
+    upstream.head().await;
+    assert_eq!(
+        client.head().await.status(),
+        100,
+        "although the upstream says nothing"
+    );
+    client.send("ok").await;
+    assert_eq!(upstream.exactly(2).await, b"ok");
+}
