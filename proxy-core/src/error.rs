@@ -51,6 +51,8 @@ pub(crate) enum Reason {
     NoTunnel,
     /// There is no upstream to choose from, or none that takes requests now.
     NoUpstream,
+    /// What stands for the placeholders of an upstream makes no address for this request.
+    BadUpstream,
     /// The request has come through this kind of proxy too often.
     Loop,
     /// No route answers, and that is an error (strict).
@@ -122,6 +124,7 @@ impl Reason {
             Self::NoUpstream
             | Self::NoTunnel
             | Self::Busy
+            | Self::BadUpstream
             | Self::Loop
             | Self::Raised
             | Self::AuthenticationBusy
@@ -149,6 +152,7 @@ impl Reason {
             | Self::BadResponse
             // As Caddy, which finds it out when it sends the request.
             | Self::BadMethod
+            | Self::BadUpstream
             | Self::BodySpent => StatusCode::BAD_GATEWAY,
             Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
             Self::NoUpstream | Self::Busy | Self::AuthenticationBusy => StatusCode::SERVICE_UNAVAILABLE,
@@ -183,6 +187,7 @@ impl Reason {
             Self::Loop => "the request goes round in circles",
             Self::NoTunnel => "what answers opens no tunnel",
             Self::NoUpstream => "no upstream is available",
+            Self::BadUpstream => "the upstream's placeholders make no address for this request",
             Self::NoRoute => "no route answers this request",
             Self::Misdirected => "the host is not the server name of the TLS connection",
             Self::Raised => "the configuration answers with an error",

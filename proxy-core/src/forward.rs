@@ -10,6 +10,7 @@ pub(crate) mod outgoing;
 pub(crate) mod pipeline;
 pub(crate) mod pods;
 pub(crate) mod proxy;
+pub(crate) mod query;
 pub(crate) mod rehearsal;
 pub(crate) mod selection;
 pub(crate) mod upload;

@@ -16,3 +16,8 @@ pub mod configuration {
 pub mod health {
     #![doc = include_str!("manual/health.md")]
 }
+
+/// Upstreams by the addresses of a name, by SRV records, and by what requests say.
+pub mod dynamic_upstreams {
+    #![doc = include_str!("manual/dynamic_upstreams.md")]
+}

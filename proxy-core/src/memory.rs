@@ -20,6 +20,7 @@ use crate::log::LogFiles;
 use crate::metrics::Metrics;
 use crate::snapshot::Snapshot;
 use crate::upstream::connect::{Connector, Io};
+use crate::upstream::discovery::Directories;
 use crate::upstream::load::Slots;
 use crate::upstream::resolve::{ResolveSettings, ResolverSet};
 
@@ -81,6 +82,7 @@ pub(crate) fn view(caddyfile: &str) -> Arc<Snapshot<View>> {
         slots: Slots::default(),
         prober: Arc::default(),
         breakers: Arc::default(),
+        directories: Directories::default(),
         environment: Environment::default(),
         bare_line_feeds: false,
         strict: false,

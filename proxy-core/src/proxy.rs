@@ -26,6 +26,7 @@ use crate::snapshot::Snapshot;
 use crate::stats::Stats;
 use crate::thread::{self, Thread};
 use crate::tls::Certificates;
+use crate::upstream::discovery::Directories;
 use crate::upstream::health::Prober;
 use crate::upstream::load::Slots;
 use crate::upstream::resolve::{ResolveSettings, ResolverSet};
@@ -298,6 +299,7 @@ fn surroundings(options: &Options) -> Result<Surroundings, BuildErrors> {
         slots: Slots::default(),
         prober: Arc::default(),
         breakers: Arc::default(),
+        directories: Directories::default(),
         environment: options.environment.clone(),
         bare_line_feeds: options.bare_line_feeds,
         strict: options.strict,

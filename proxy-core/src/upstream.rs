@@ -6,6 +6,7 @@ pub(crate) mod budget;
 pub(crate) mod channel;
 pub(crate) mod cluster;
 pub(crate) mod connect;
+pub(crate) mod discovery;
 pub(crate) mod gate;
 pub(crate) mod health;
 pub(crate) mod http2;

@@ -20,6 +20,17 @@ fn in_a_transport(cases: &[(&str, &str)]) {
 }
 
 #[test]
+fn several_sources_of_upstreams_are_joined() {
+    let proxy = |lines: &str| {
+        let text = format!(":80 {{\n\treverse_proxy {{\n{lines}\n\t}}\n}}\n");
+        adapted(&text).config.to_json_pretty()
+    };
+    let joined = proxy("dynamic multi {\na x\nsrv y\na z 90\n}");
+    assert_eq!(proxy("dynamic a x\ndynamic srv y\ndynamic a z 90"), joined);
+    assert_eq!(proxy("dynamic a x\ndynamic multi {\nsrv y\na z 90\n}"), joined);
+}
+
+#[test]
 fn an_upstream_says_what_is_wrong() {
     let port = "2:16: the port is not a number from 1 to 65535, nor a range such as 8080-8083";
     in_a_site(&[
@@ -78,10 +89,6 @@ fn an_upstream_says_what_is_wrong() {
             "3:11: unknown or unsupported source of upstreams `b`",
         ),
         ("dynamic srv x y", "3:17: unexpected argument `y`"),
-        (
-            "dynamic a x\n\t\tdynamic a y",
-            "4:3: the source of upstreams is given twice",
-        ),
         (
             "dynamic a x {\n\t\t\tname y\n\t\t}",
             "4:4: `name` is given already",

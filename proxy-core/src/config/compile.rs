@@ -28,6 +28,7 @@ use crate::routing::slots::Slots;
 use crate::tls::client::SystemRoots;
 use crate::tls::{Certificates, TlsPlan};
 use crate::upstream::cluster::Cluster;
+use crate::upstream::discovery::Directories;
 use crate::upstream::health::{Breakers, Prober};
 use crate::upstream::load;
 use crate::upstream::resolve::ResolverSet;
@@ -71,6 +72,8 @@ pub(crate) struct Surroundings {
     pub(crate) prober: Arc<Prober>,
     /// Their circuit breakers.
     pub(crate) breakers: Arc<Breakers>,
+    /// The sources whose upstreams are found out.
+    pub(crate) directories: Directories,
     /// What `{env.NAME}` stands for.
     pub(crate) environment: Environment,
     /// Whether a line of a request's head may end with a line feed alone.

@@ -66,8 +66,8 @@ fn one(compiler: &mut Compiler<'_>, handler: &model::Handler, scope: &mut DoorsI
         }),
         model::Handler::RequestBody(body) => return request_body(compiler, body),
         model::Handler::ReverseProxy(proxy) => {
-            let cluster = upstreams::cluster(compiler, proxy, scope)?;
-            let proxy = proxies::compile(compiler, proxy, scope, &cluster.source);
+            let (cluster, queries) = upstreams::cluster(compiler, proxy, scope)?;
+            let proxy = proxies::compile(compiler, proxy, scope, (&cluster.source, queries));
             // Routes of its own may hold other proxies, so it gets its number behind them.
             compiler.clusters.push(cluster);
             compiler.proxies.push(proxy);

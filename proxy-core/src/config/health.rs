@@ -19,6 +19,7 @@ use crate::request::Context;
 use crate::routing::template::{Template, Unknown};
 use crate::upstream::breaker::{self, BreakerRule, BreakerSettings};
 use crate::upstream::cluster::{self, Upstream};
+use crate::upstream::discovery::{Care, WayTo};
 use crate::upstream::health::{
     Check, Expected, Health, HttpProbe, Identity, Limits, Passive, Plan, Policy, Probe,
 };
@@ -170,6 +171,17 @@ fn nobody() -> Context {
 // === impl Checking ===
 
 impl Checking<'_> {
+    /// What is looked at of upstreams that are found out at run time. They are not asked how they are.
+    pub(super) fn of_found(&self, compiler: &mut Compiler<'_>, way: WayTo) -> Care {
+        if self.active.is_some() {
+            compiler.warn("upstreams that are found out at run time are not checked; `fail_duration` counts their failures");
+        }
+        Care {
+            way,
+            policy: self.policy.clone(),
+        }
+    }
+
     /// `upstream` with all of it.
     pub(super) fn of(&self, compiler: &mut Compiler<'_>, upstream: Upstream) -> Upstream {
         let active = self.active.as_ref();

@@ -7,6 +7,7 @@ use super::compile::Compiler;
 use super::handlers;
 use super::routes::{self, DoorsInScope};
 use crate::forward::proxy::{Answers, Proxy, Streams, Then, Up};
+use crate::forward::query::Query;
 use crate::ip_set::IpSet;
 use crate::upstream::cluster::Source;
 
@@ -15,7 +16,7 @@ pub(super) fn compile(
     compiler: &mut Compiler<'_>,
     proxy: &model::ReverseProxy,
     scope: &mut DoorsInScope,
-    source: &Source,
+    (source, queries): (&Source, Vec<Query>),
 ) -> Option<Box<Proxy>> {
     let is_plain = proxy.rewrite.is_none()
         && proxy.headers.is_none()
@@ -26,7 +27,8 @@ pub(super) fn compile(
         && buffer(proxy.response_buffers).is_none()
         && proxy.stream_timeout.is_none()
         && proxy.stream_close_delay.is_none()
-        && proxy.stream_buffer_size.is_none();
+        && proxy.stream_buffer_size.is_none()
+        && queries.is_empty();
     if is_plain {
         return None;
     }
@@ -64,6 +66,7 @@ pub(super) fn compile(
                 .filter(|size| *size > 0)
                 .unwrap_or(Streams::DEFAULT.buffer),
         },
+        queries,
     }))
 }
 

@@ -53,31 +53,10 @@ pub(super) fn server(compiler: &mut Compiler<'_>, server: &model::Server) {
     );
 }
 
-/// The options of a `reverse_proxy`, but its transport's.
-pub(super) fn proxy(compiler: &mut Compiler<'_>, proxy: &model::ReverseProxy) {
-    let has = |kind: fn(&model::UpstreamAddress) -> bool| {
-        proxy.upstreams.iter().any(|upstream| kind(&upstream.dial))
-    };
-    compiler.note_all(
-        Area::ReverseProxy,
-        &[(
-            "to {placeholder}",
-            has(|dial| matches!(dial, model::UpstreamAddress::Template(_))),
-        )],
-    );
-    if let Some(source) = &proxy.dynamic_upstreams {
-        dynamic(compiler, source);
-    }
-}
-
-fn dynamic(compiler: &mut Compiler<'_>, source: &model::DynamicUpstreams) {
-    let name = match source {
-        model::DynamicUpstreams::A(_) => "dynamic a",
-        model::DynamicUpstreams::Srv(_) => "dynamic srv",
-        model::DynamicUpstreams::Multi { .. } => "dynamic multi",
-        _ => "dynamic",
-    };
-    compiler.note(Area::ReverseProxy, name);
+/// The options of a source of upstreams.
+pub(super) fn dynamic(compiler: &mut Compiler<'_>, dial_fallback_delay: bool) {
+    let name = "dynamic dial_fallback_delay";
+    compiler.note_all(Area::ReverseProxy, &[(name, dial_fallback_delay)]);
 }
 
 /// The options of a `transport http`.

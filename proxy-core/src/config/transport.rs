@@ -14,6 +14,7 @@ use super::error::BuildError;
 use crate::tls::client::{self, ClientSettings, ClientTls, Roots, SystemRoots};
 use crate::tls::{TlsError, authorities, decode};
 use crate::upstream::connect::Dial;
+use crate::upstream::discovery::WayTo;
 use crate::upstream::gate::Gate;
 use crate::upstream::pool::PoolLimits;
 use crate::upstream::proxy_header::HeaderVersion;
@@ -107,15 +108,23 @@ pub(super) fn transport(compiler: &mut Compiler<'_>, http: &model::HttpTransport
 impl Ways {
     /// What leads to `host`, beside its addresses.
     pub(super) fn to(&self, compiler: &mut Compiler<'_>, host: &str, port: u16) -> Arc<Way> {
+        self.lead_to(host, port).unwrap_or_else(|| {
+            compiler.wrong("not a name that a certificate can be for", host);
+            Arc::clone(&self.plain)
+        })
+    }
+
+    /// The same; `None` if no certificate can be for `host`.
+    fn lead_to(&self, host: &str, port: u16) -> Option<Arc<Way>> {
         let Some(tls) = &self.tls else {
-            return match self.gate() {
+            return Some(match self.gate() {
                 None => Arc::clone(&self.plain),
                 gate => Arc::new(Way {
                     lane: self.lane,
                     gate,
                     ..Way::plain(self.clear)
                 }),
-            };
+            });
         };
         let label = if host.contains(':') {
             format!("[{host}]:{port}")
@@ -135,12 +144,18 @@ impl Ways {
                 let host = if host.is_empty() { "localhost" } else { host };
                 ServerName::try_from(host.to_owned()).ok()
             });
-            match name {
-                Some(name) => tls.lead(&mut way, name),
-                None => compiler.wrong("not a name that a certificate can be for", host),
-            }
+            tls.lead(&mut way, name?);
         }
-        Arc::new(way)
+        Some(Arc::new(way))
+    }
+
+    /// What leads to upstreams that are found out at run time.
+    pub(super) fn of_found(self: &Arc<Self>) -> WayTo {
+        let tls = self.tls.as_ref();
+        let tls = tls.map(|tls| (tls.client.identity, &tls.name, tls.protocol, &tls.except_ports));
+        let text = format!("{:?} {:?} {tls:?}", self.lane, self.clear);
+        let ways = Arc::clone(self);
+        WayTo::new(text, move |host, port| ways.lead_to(host, port))
     }
 
     /// What leads to the unix socket at `path`.

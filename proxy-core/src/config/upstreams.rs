@@ -1,6 +1,5 @@
 //! `reverse_proxy`: upstreams and how they are reached.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -8,38 +7,44 @@ use caddy_config as model;
 
 use super::balancing;
 use super::compile::Compiler;
+use super::discovery::{self, Reach, Sources};
 use super::error::BuildError;
-use super::health::{self, Checking};
+use super::health;
 use super::routes::{self, DoorsInScope};
 use super::support;
-use super::transport::{self, Ways};
+use super::transport;
 use crate::failure_log::FailureGates;
-use crate::upstream::cluster::{Cluster, Source, Upstream};
+use crate::forward::query::Query;
+use crate::upstream::cluster::{Cluster, Source};
 
+/// The upstreams of `proxy`, and what requests ask the sources of them for.
 pub(super) fn cluster(
     compiler: &mut Compiler<'_>,
     proxy: &model::ReverseProxy,
     scope: &DoorsInScope,
-) -> Option<Cluster> {
+) -> Option<(Cluster, Vec<Query>)> {
     let transport = match &proxy.transport {
         None => model::HttpTransport::default(),
         Some(model::Transport::Http(http)) => (**http).clone(),
         Some(_) => compiler.unsupported("this transport", "use `transport http`"),
     };
-    support::proxy(compiler, proxy);
     support::transport(compiler, &transport);
     let balancing = proxy.load_balancing.clone().unwrap_or_default();
-    let servers: Vec<SocketAddr> = transport
-        .resolver
-        .iter()
-        .flat_map(|resolver| &resolver.addresses)
-        .map(model::ResolverAddress::socket_addr)
-        .collect();
+    let servers = discovery::servers(transport.resolver.as_ref());
     let (settings, ways) = transport::transport(compiler, &transport);
-    let settings = Arc::new(settings);
-    let checking = health::compile(compiler, proxy, &transport, (&settings, &ways), &servers);
-    Some(Cluster {
-        source: source(compiler, proxy, scope, &ways, &servers, &checking)?,
+    let (settings, ways) = (Arc::new(settings), Arc::new(ways));
+    let checking = health::compile(compiler, proxy, &transport, (&settings, &*ways), &servers);
+    let reach = Reach {
+        ways: &ways,
+        servers: &servers,
+        checking: &checking,
+        most: health::passive(proxy)
+            .and_then(|passive| passive.unhealthy_request_count)
+            .filter(|most| *most > 0),
+    };
+    let (source, queries) = source(compiler, proxy, scope, reach)?;
+    let cluster = Cluster {
+        source,
         transport: Arc::clone(&settings),
         multiplexes: ways.multiplex(),
         sets_host: ways.set_host(),
@@ -51,72 +56,48 @@ pub(super) fn cluster(
         measures: balancing::measures(balancing.selection_policy.as_ref()),
         verbose: proxy.verbose_logs,
         gates: FailureGates::default(),
-    })
+    };
+    Some((cluster, queries))
 }
 
 fn source(
     compiler: &mut Compiler<'_>,
     proxy: &model::ReverseProxy,
     scope: &DoorsInScope,
-    ways: &Ways,
-    servers: &[SocketAddr],
-    checking: &Checking<'_>,
-) -> Option<Source> {
-    match &proxy.dynamic_upstreams {
+    reach: Reach<'_>,
+) -> Option<(Source, Vec<Query>)> {
+    let has_placeholders =
+        |upstream: &model::Upstream| matches!(upstream.dial, model::UpstreamAddress::Template(_));
+    let source = match &proxy.dynamic_upstreams {
         Some(model::DynamicUpstreams::Doors {}) if scope.is_empty() => {
             let server = compiler.server.clone();
             compiler.errors.push(BuildError::NoDoorsHandler { server });
-            None
+            return None;
         }
         Some(model::DynamicUpstreams::Doors {}) => {
-            let mut all = routes::watch(compiler, scope, ways, servers);
+            let mut all = routes::watch(compiler, scope, reach.ways, reach.servers);
             for (_, list) in &mut all {
                 for upstream in list {
-                    *upstream = checking.of(compiler, upstream.clone());
+                    *upstream = reach.checking.of(compiler, upstream.clone());
                 }
             }
-            Some(Source::Doors(all))
+            Source::Doors(all)
         }
-        // Noted as pending.
-        Some(_) => None,
-        None if proxy.upstreams.is_empty() => compiler.unsupported(
-            "a reverse_proxy without upstreams",
-            "name at least one, such as 127.0.0.1:8080",
-        ),
-        None => {
-            let most = |limit: Option<u32>| limit.filter(|most| *most > 0);
-            let all = health::passive(proxy).and_then(|passive| most(passive.unhealthy_request_count));
-            let mut limited = |one: &model::Upstream| {
-                let upstream = upstream(compiler, &one.dial, ways, servers)?;
-                let limited = upstream.with_max_requests(most(one.max_requests).or(all));
-                Some(checking.of(compiler, limited))
-            };
-            let upstreams = proxy.upstreams.iter().map(&mut limited).collect::<Option<_>>();
-            upstreams.map(Source::Fixed)
+        None if proxy.upstreams.is_empty() => {
+            return compiler.unsupported(
+                "a reverse_proxy without upstreams",
+                "name at least one, such as 127.0.0.1:8080",
+            );
         }
-    }
-}
-
-fn upstream(
-    compiler: &mut Compiler<'_>,
-    dial: &model::UpstreamAddress,
-    ways: &Ways,
-    servers: &[SocketAddr],
-) -> Option<Upstream> {
-    let slots = &compiler.surroundings.slots;
-    match dial {
-        model::UpstreamAddress::Tcp(address) => {
-            let way = ways.to(compiler, address.host(), address.port());
-            let name = compiler.resolvers.watch(address.host(), servers);
-            Some(Upstream::new(name, address.port(), way, slots))
+        None if !proxy.upstreams.iter().any(has_placeholders) => {
+            let mut sources = Sources::new(compiler, reach);
+            let upstreams = proxy.upstreams.iter().map(|upstream| sources.fixed(upstream));
+            Source::Fixed(upstreams.collect::<Option<_>>()?)
         }
-        model::UpstreamAddress::Unix(path) => {
-            let way = ways.to_socket(compiler, path);
-            // Nothing has to be looked up: what stands for its address.
-            let name = compiler.resolvers.watch("0.0.0.0", servers);
-            Some(Upstream::new(name, 0, way, slots))
+        _ => {
+            let (dynamic, queries) = Sources::new(compiler, reach).compile(proxy)?;
+            return Some((Source::Dynamic(dynamic), queries));
         }
-        // Noted as pending.
-        model::UpstreamAddress::Template(_) => None,
-    }
+    };
+    Some((source, Vec::new()))
 }

@@ -135,7 +135,7 @@ impl Reconciler {
         let mut all: BTreeMap<Arc<str>, UpstreamState> = BTreeMap::new();
         for cluster in &view.clusters {
             let panics = cluster.panics.load(Ordering::Relaxed);
-            for upstream in cluster.source.upstreams() {
+            for upstream in &cluster.source.known() {
                 let label = Arc::clone(upstream.slot().label());
                 let state = all.entry(label).or_insert_with(|| UpstreamState::of(upstream));
                 state.add(upstream, now);
@@ -192,11 +192,8 @@ impl Reconciler {
     /// The upstreams of the running configuration, each once.
     fn by_label(&self) -> BTreeMap<Arc<str>, Upstream> {
         let view = self.views.current();
-        let all = view
-            .clusters
-            .iter()
-            .flat_map(|cluster| cluster.source.upstreams());
-        all.map(|upstream| (Arc::clone(upstream.slot().label()), upstream.clone()))
+        let all = view.clusters.iter().flat_map(|cluster| cluster.source.known());
+        all.map(|upstream| (Arc::clone(upstream.slot().label()), upstream))
             .collect()
     }
 }

@@ -325,6 +325,7 @@ impl From<rehearsal::Destination> for Destination {
                 Why::Token => "the pod of the token in the path, and no other",
                 Why::Pinned => "the server of the visitor, then others if it refuses",
                 Why::Any => "any server",
+                Why::Found => "found out at run time",
             },
         }
     }

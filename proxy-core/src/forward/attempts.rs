@@ -9,7 +9,7 @@ use super::choice::{Choice, Pick};
 use super::exchange::{self, Answered, Beside, Failed, Missed, Prepared};
 use super::worker::Worker;
 use crate::body::{Body, Held};
-use crate::error::{Failure, Reason, Side};
+use crate::error::{Reason, Side};
 use crate::upstream::breaker::Pass;
 use crate::upstream::cluster::{Cluster, Upstream};
 use crate::upstream::health::Flaw;
@@ -28,20 +28,20 @@ const MIN_PAUSE: Duration = Duration::from_millis(50);
 struct Round<'r, 'v> {
     worker: &'r Worker,
     cluster: &'r Cluster,
-    choice: &'r Choice<'v>,
+    choice: &'r mut Choice<'v>,
     attempts: Attempts,
     /// The next attempt is not the first one of a request that may have reached an application.
     is_again: bool,
     failed: Option<Failed>,
     /// An answer that was to be replaced by a better one.
-    answered: Option<(Answered, &'r Upstream, Option<Flaw>)>,
+    answered: Option<(Answered, Upstream, Option<Flaw>)>,
 }
 
 /// Asks the upstreams of `choice`, one after the other, as the configuration says.
 pub(super) async fn to_any(
     worker: &Worker,
     cluster: &Cluster,
-    choice: &Choice<'_>,
+    choice: &mut Choice<'_>,
     mut request: Box<Request<Body>>,
     beside: &Beside<'_>,
     mut before: Prepared<'_, '_>,
@@ -55,43 +55,47 @@ pub(super) async fn to_any(
         failed: None,
         answered: None,
     };
-    while let Some((pick, pass)) = round.next().await {
+    while let Some(pick) = round.next().await {
+        let index = pick.index;
+        let Some(upstream) = round.choice.list.get(index) else {
+            break;
+        };
+        let Ok(pass) = round.choice.enter(pick) else {
+            // Another request has taken the place since.
+            round.attempts.pass_over(index);
+            continue;
+        };
+        if round.attempts.made() > 0 {
+            worker.counters.retries.add();
+        }
+        round.attempts.attempt(index);
         let copy = before
             .as_mut()
             .and_then(|(before, cx)| before.copy_of(&request, cx));
-        match attempt(
-            worker,
-            cluster,
-            (pick.upstream, pass),
-            request,
-            beside,
-            &mut before,
-        )
-        .await
-        {
+        match attempt(worker, cluster, (upstream, pass), request, beside, &mut before).await {
             Ok((answered, flaw)) => {
                 let again = copy.filter(|_| round.may_replace(&answered, &mut before));
                 let Some(again) = again else {
-                    flaw.into_iter().for_each(|flaw| pick.upstream.flawed(flaw));
-                    return Ok(round.chosen(pick, answered));
+                    flaw.into_iter().for_each(|flaw| upstream.flawed(flaw));
+                    return Ok(round.chosen(index, answered));
                 };
-                round.answered = Some((answered, pick.upstream, flaw));
+                round.answered = Some((answered, upstream.clone(), flaw));
                 round.is_again = true;
                 request = again;
             }
             Err(Missed::Unsent(unsent, failure)) => {
                 // Whoever has too much to do can be reached.
                 if failure.reason != Reason::Busy {
-                    pick.upstream.connect_failed();
+                    upstream.connect_failed();
                 }
-                round.fail(pick, failure);
+                round.failed = Some(Failed::at(upstream, failure));
                 request = unsent;
             }
             Err(Missed::Sent(failure)) => {
                 let may_repeat = before
                     .as_mut()
                     .is_some_and(|(before, cx)| before.resends(&failure, cx));
-                round.fail(pick, failure);
+                round.failed = Some(Failed::at(upstream, failure));
                 let Some(again) = copy.filter(|_| may_repeat) else {
                     break;
                 };
@@ -163,35 +167,30 @@ async fn attempt(
 
 // === impl Round ===
 
-impl<'v> Round<'_, 'v> {
+impl Round<'_, '_> {
     /// The upstream that is asked next, once one is free; `None` if there is none in time.
-    async fn next(&mut self) -> Option<(Pick<'v>, Option<Pass<'v>>)> {
+    async fn next(&mut self) -> Option<Pick> {
         loop {
             let pick = self.choice.pick(self.worker, self.cluster, &self.attempts);
-            if let Some(pick) = pick.filter(|pick| self.affords(pick.upstream)) {
-                let Ok(pass) = pick.enter() else {
-                    // Another request has taken the place since.
-                    self.attempts.pass_over(pick.index);
-                    continue;
-                };
-                if self.attempts.made() > 0 {
-                    self.worker.counters.retries.add();
-                }
-                self.attempts.attempt(pick.index);
-                return Some((pick, pass));
+            if let Some(pick) = pick.filter(|pick| self.affords(pick.index)) {
+                return Some(pick);
             }
             let pause = self.attempts.next_round(&self.cluster.retry, Instant::now)?;
             // One that is free and may not be asked would be found again at once.
             let least = if pick.is_some() { MIN_PAUSE } else { Duration::ZERO };
             time::sleep(pause.max(least)).await;
+            if self.choice.renew() {
+                self.attempts.forget_last();
+            }
         }
     }
 
-    /// Whether an attempt at `upstream` is a first one, adds nothing to the load of one that is failing, or is within the
+    /// Whether an attempt at the upstream at `index` is a first one, adds nothing to the load of one that is failing, or is within the
     /// budget.
-    fn affords(&self, upstream: &Upstream) -> bool {
+    fn affords(&self, index: usize) -> bool {
         let is_first = self.attempts.made() == 0;
-        let is_free = is_first || !self.is_again && !upstream.slot().standing().is_failing();
+        let is_failing = |upstream: &Upstream| upstream.slot().standing().is_failing();
+        let is_free = is_first || !self.is_again && !self.choice.list.get(index).is_some_and(is_failing);
         is_free || self.cluster.budget.take(self.choice.requests(), Instant::now())
     }
 
@@ -204,17 +203,10 @@ impl<'v> Round<'_, 'v> {
             && before.as_mut().is_some_and(wants_better)
     }
 
-    fn fail(&mut self, pick: Pick<'_>, failure: Failure) {
-        self.failed = Some(Failed {
-            failure,
-            upstream: pick.upstream.to_string(),
-        });
-    }
-
     /// The answer of the upstream that was picked, with the cookie that leads there.
-    fn chosen(&self, pick: Pick<'_>, (mut response, address): Answered) -> Answered {
-        let stuck = self.choice.ask.sticky.as_ref();
-        if let Some(cookie) = stuck.and_then(|stuck| stuck.cookie(pick.index, pick.upstream)) {
+    fn chosen(&self, index: usize, (mut response, address): Answered) -> Answered {
+        let stuck = self.choice.ask.sticky.as_ref().zip(self.choice.list.get(index));
+        if let Some(cookie) = stuck.and_then(|(stuck, upstream)| stuck.cookie(index, upstream)) {
             response.extensions_mut().insert(StickyCookie(cookie));
         }
         (response, address)

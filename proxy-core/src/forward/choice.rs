@@ -1,5 +1,7 @@
 //! Which upstream a request goes to next.
 
+use std::ops::Deref;
+
 use tokio::time::Instant;
 
 use super::selection::Ask;
@@ -8,18 +10,27 @@ use crate::error::{Failure, Reason};
 use crate::upstream::balance::Candidates;
 use crate::upstream::breaker::Pass;
 use crate::upstream::cluster::{Cluster, Upstream};
+use crate::upstream::discovery::Found;
 use crate::upstream::health::Trouble;
 use crate::upstream::retry::Attempts;
 
 /// Upstreams one of which takes a request.
 #[derive(Debug)]
 pub(crate) struct Choice<'v> {
-    pub(crate) list: &'v [Upstream],
+    pub(crate) list: List<'v>,
     pub(crate) ask: Ask<'v>,
     /// The one that is asked first, if it can be.
     pub(crate) pinned: Option<usize>,
     /// Whether others may be asked when it fails.
     pub(crate) others: bool,
+}
+
+/// The upstreams of one request.
+#[derive(Debug)]
+pub(crate) enum List<'v> {
+    Fixed(&'v [Upstream]),
+    /// What was found out when the request came. A later change is seen when its attempts begin anew.
+    Found(Box<Found<'v>>),
 }
 
 /// The upstreams as the rule sees them now.
@@ -46,9 +57,8 @@ enum Tier {
 
 /// The upstream that is asked.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pick<'v> {
+pub(super) struct Pick {
     pub(super) index: usize,
-    pub(super) upstream: &'v Upstream,
     /// Whatever is known of its health.
     is_panic: bool,
 }
@@ -59,24 +69,52 @@ const MOST_WAIT: u8 = 60;
 /// What it is told if nothing is known.
 const UNKNOWN_WAIT: u8 = 5;
 
+// === impl List ===
+
+impl Deref for List<'_> {
+    type Target = [Upstream];
+
+    fn deref(&self) -> &[Upstream] {
+        match self {
+            Self::Fixed(list) => list,
+            Self::Found(found) => found.list(),
+        }
+    }
+}
+
 // === impl Choice ===
 
-impl<'v> Choice<'v> {
+impl Choice<'_> {
     /// The upstream for the next attempt; `None` if there is none now.
-    pub(super) fn pick(&self, worker: &Worker, cluster: &Cluster, attempts: &Attempts) -> Option<Pick<'v>> {
+    pub(super) fn pick(&self, worker: &Worker, cluster: &Cluster, attempts: &Attempts) -> Option<Pick> {
         let (index, tier) = self.index(worker, cluster, attempts)?;
-        let upstream = self.list.get(index)?;
         let is_panic = tier == Tier::Panic;
-        Some(Pick {
-            index,
-            upstream,
-            is_panic,
-        })
+        Some(Pick { index, is_panic })
+    }
+
+    /// Begins a request to it, if its circuit breaker lets it through.
+    pub(super) fn enter(&self, pick: Pick) -> Result<Option<Pass<'_>>, Trouble> {
+        match self.list.get(pick.index) {
+            Some(upstream) if !pick.is_panic => upstream.health().enter(Instant::now),
+            _ => Ok(None),
+        }
+    }
+
+    /// Takes the upstreams of now, for attempts that begin anew.
+    pub(super) fn renew(&mut self) -> bool {
+        let is_other = match &mut self.list {
+            List::Fixed(_) => false,
+            List::Found(found) => found.renew(),
+        };
+        if let Some(stuck) = self.ask.sticky.as_mut().filter(|_| is_other) {
+            stuck.named = None;
+        }
+        is_other
     }
 
     fn index(&self, worker: &Worker, cluster: &Cluster, attempts: &Attempts) -> Option<(usize, Tier)> {
         // The most frequent case, without a look at the clock.
-        if let [only] = self.list
+        if let [only] = &*self.list
             && attempts.made() == 0
             && only.is_available()
         {
@@ -218,17 +256,5 @@ impl Candidates for Seen<'_> {
     fn label(&self, index: usize) -> &str {
         self.upstream(index)
             .map_or("", |upstream| upstream.slot().label())
-    }
-}
-
-// === impl Pick ===
-
-impl<'v> Pick<'v> {
-    /// Begins a request to it, if its circuit breaker lets it through.
-    pub(super) fn enter(&self) -> Result<Option<Pass<'v>>, Trouble> {
-        if self.is_panic {
-            return Ok(None);
-        }
-        self.upstream.health().enter(Instant::now)
     }
 }

@@ -93,6 +93,13 @@ pub(crate) struct Failed {
 
 // === impl Failed ===
 
+impl Failed {
+    pub(super) fn at(upstream: &Upstream, failure: Failure) -> Self {
+        let upstream = upstream.to_string();
+        Self { failure, upstream }
+    }
+}
+
 impl<F: Into<Failure>> From<F> for Failed {
     fn from(failure: F) -> Self {
         Self {
@@ -206,7 +213,7 @@ pub(crate) type Answered = (Response<Body>, SocketAddr);
 pub(crate) async fn exchange(
     worker: &Worker,
     cluster: &Cluster,
-    target: &Target<'_>,
+    target: &mut Target<'_>,
     request: Box<Request<Body>>,
     beside: &Beside<'_>,
     mut before: Prepared<'_, '_>,
@@ -236,7 +243,9 @@ pub(crate) async fn exchange(
                 (response, address)
             })
         }
-        Target::Any(ref choice) => attempts::to_any(worker, cluster, choice, request, beside, before).await,
+        Target::Any(ref mut choice) => {
+            attempts::to_any(worker, cluster, choice, request, beside, before).await
+        }
     }
 }
 

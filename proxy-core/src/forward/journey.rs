@@ -2,6 +2,7 @@
 
 mod failing;
 mod proxying;
+mod targets;
 
 use std::pin::Pin;
 
@@ -12,6 +13,7 @@ pub(super) use self::failing::refuse;
 use tokio::time::Instant;
 
 pub(super) use self::proxying::Sent;
+pub(super) use self::targets::Finding;
 use super::access_log::{Access, Seen};
 use super::interim;
 use super::view::{ServerView, View};
@@ -35,6 +37,7 @@ use crate::routing::slots::Value;
 use crate::routing::template::Template;
 use crate::routing::trace::Tracer;
 use crate::routing::walk::{Deferred, Step, Walk};
+use crate::upstream::discovery::Found;
 
 /// One request on its way.
 pub(super) struct Journey<'a, T = ()> {
@@ -68,17 +71,21 @@ pub(super) enum Next<'a> {
     Answer(Option<Response<Body>>),
     /// It goes to an upstream, then [`Journey::answered`].
     Send(Box<Request<Body>>, Box<Sent<'a>>),
+    /// Its upstreams must be waited for.
+    Find(Finding<'a>),
     /// Something else must be waited for, then [`Journey::resume`].
     Wait(Waiting<'a>),
 }
 
 /// Rare, and so of a size of its own: every request's future would carry the room for it.
-type Waiting<'a> = Pin<Box<dyn Future<Output = Waited<'a>> + Send + 'a>>;
+pub(super) type Waiting<'a> = Pin<Box<dyn Future<Output = Waited<'a>> + Send + 'a>>;
 
 /// What was waited for.
 pub(super) enum Waited<'a> {
     /// Whether the request may pass.
     Verdict(&'a Authenticate, Verdict),
+    /// The upstreams for the proxy of a number.
+    Found(usize, Box<Found<'a>>),
     /// The first piece of an answer that may be compressed.
     Piece {
         encode: &'a Encode,
@@ -262,6 +269,10 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
     pub(super) fn resume(&mut self, waited: Waited<'a>) -> Next<'a> {
         match waited {
             Waited::Verdict(users, verdict) => match self.judge(users, verdict) {
+                Some(next) => next,
+                None => self.walk(),
+            },
+            Waited::Found(number, found) => match self.found(number, found) {
                 Some(next) => next,
                 None => self.walk(),
             },

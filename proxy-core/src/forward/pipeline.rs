@@ -89,6 +89,7 @@ impl Handler {
                     let answered = sent.exchange(worker, request, &mut journey).await;
                     journey.answered(answered, sent)
                 }
+                Next::Find(finding) => Next::Wait(finding.wait()),
                 Next::Wait(waiting) => {
                     let waited = waiting.await;
                     journey.resume(waited)

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::exchange::Resend;
+use super::query::Query;
 use super::selection::Selection;
 use crate::ip_set::IpSet;
 use crate::response_matcher::ResponseMatcher;
@@ -33,6 +34,8 @@ pub(crate) struct Proxy {
     /// How much of an answer's body is read before anything is done with the answer.
     pub(crate) response_buffer: Option<u64>,
     pub(crate) streams: Streams,
+    /// What the sources of its upstreams are asked for, by number.
+    pub(crate) queries: Vec<Query>,
 }
 
 /// What is kept to with upgraded connections.
@@ -58,6 +61,7 @@ pub(crate) static PLAIN: Proxy = Proxy {
     request_buffer: None,
     response_buffer: None,
     streams: Streams::DEFAULT,
+    queries: Vec::new(),
 };
 
 // === impl Streams ===

@@ -38,6 +38,8 @@ pub(crate) enum Why {
     Pinned,
     /// A page for any server.
     Any,
+    /// The upstreams are found out at run time.
+    Found,
 }
 
 /// How it ends.
@@ -83,6 +85,8 @@ pub(crate) async fn rehearse<'a, T: Tracer<'a>>(
                     unhandled: journey.is_unhandled(),
                 };
             }
+            // Nothing is looked up.
+            Next::Find(finding) => journey.resume(finding.now()),
             Next::Wait(waiting) => {
                 let waited = waiting.await;
                 journey.resume(waited)

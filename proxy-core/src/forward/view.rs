@@ -24,6 +24,7 @@ use crate::routing::slots::{Asked, LogSlots};
 use crate::snapshot::Snapshot;
 use crate::tls::TlsPlan;
 use crate::upstream::cluster::{Cluster, Upstream};
+use crate::upstream::discovery::Dynamic;
 use crate::upstream::health::Check;
 use crate::upstream::resolve::Name;
 
@@ -170,6 +171,23 @@ impl View {
     /// Every name whose addresses matter, each once.
     pub(crate) fn names(&self) -> &[Arc<Name>] {
         &self.names
+    }
+
+    /// The upstreams that are found out at run time.
+    pub(crate) fn dynamic(&self) -> impl Iterator<Item = &Dynamic> {
+        self.clusters
+            .iter()
+            .filter_map(|cluster| cluster.source.dynamic())
+    }
+
+    /// Whether there are any.
+    pub(crate) fn is_dynamic(&self) -> bool {
+        self.dynamic().next().is_some()
+    }
+
+    /// Forgets the names that requests did not ask for lately.
+    pub(crate) fn forget_idle(&self, now: Instant) {
+        self.dynamic().for_each(|dynamic| dynamic.forget_idle(now));
     }
 
     /// What the proxy of this number does with heads.

@@ -22,6 +22,7 @@ use crate::snapshot::Snapshot;
 use crate::stats::Counters;
 use crate::tasks::Tasks;
 use crate::upstream::connect::Connector;
+use crate::upstream::discovery::Dynamic;
 use crate::upstream::load::Tally;
 use crate::upstream::pool::Pool;
 
@@ -113,7 +114,9 @@ impl Worker {
                 }
             })
             .await;
-            self.retire_moved(&mut seen);
+            let view = self.view.current();
+            view.forget_idle(Instant::now());
+            self.retire_moved(&view, &mut seen);
         }
     }
 
@@ -134,21 +137,21 @@ impl Worker {
 
     /// Closes idle connections to where no name of the current view leads any more. `seen` is the view of the last
     /// time and the number of changes of its names.
-    fn retire_moved(&self, seen: &mut Option<(Weak<View>, u64)>) {
-        let view = self.view.current();
+    fn retire_moved(&self, view: &Arc<View>, seen: &mut Option<(Weak<View>, u64)>) {
         let changes = view.names().iter().map(|name| name.generation()).sum();
         let as_before = seen
             .as_ref()
-            .is_some_and(|(last, before)| *before == changes && last.as_ptr() == Arc::as_ptr(&view));
-        if as_before {
+            .is_some_and(|(last, before)| *before == changes && last.as_ptr() == Arc::as_ptr(view));
+        if as_before && !view.is_dynamic() {
             return;
         }
         // A name may have moved more than once since the last tick, so it is the pool that knows where the names
         // have led.
         let answers = view.names().iter().map(|name| name.current());
-        let listed: HashSet<IpAddr> = answers.flat_map(|answer| answer.addresses().to_vec()).collect();
+        let mut listed: HashSet<IpAddr> = answers.flat_map(|answer| answer.addresses().to_vec()).collect();
+        listed.extend(view.dynamic().flat_map(Dynamic::addresses));
         self.pool.retire_unless(|ip| listed.contains(ip));
-        *seen = Some((Arc::downgrade(&view), changes));
+        *seen = Some((Arc::downgrade(view), changes));
     }
 
     /// SplitMix64: every state gives a well-mixed number, and the state only counts.

@@ -11,9 +11,10 @@ use tracing::{info, warn};
 
 use super::breaker::Pass;
 use super::budget::Budget;
+use super::discovery::Dynamic;
 use super::health::{Flaw, Health, Trouble};
 use super::load::{Slot, Slots};
-use super::resolve::{Answer, Name, State};
+use super::resolve::{Answer, Name, State, Wishes};
 use super::retry::Retry;
 use super::transport::{Transport, Way};
 use crate::error::{Failure, Reason};
@@ -53,6 +54,8 @@ pub(crate) enum Source {
     Fixed(Vec<Upstream>),
     /// A `doors_handler` before the proxy decides; here are the servers of each one that can.
     Doors(Vec<(usize, Vec<Upstream>)>),
+    /// They are found out at run time.
+    Dynamic(Dynamic),
 }
 
 /// One upstream: a name or address, and a port.
@@ -62,6 +65,8 @@ pub(crate) struct Upstream {
     port: u16,
     slot: Arc<Slot>,
     way: Arc<Way>,
+    /// Those of the name that led to it, if it was found out.
+    found_by: Option<Arc<Wishes>>,
     /// Requests in flight beyond which it is not chosen.
     max_requests: Option<u32>,
     health: Health,
@@ -86,7 +91,7 @@ impl Cluster {
         {
             return;
         }
-        let upstreams: Vec<String> = self.source.upstreams().map(ToString::to_string).collect();
+        let upstreams: Vec<String> = self.source.known().iter().map(ToString::to_string).collect();
         let upstreams = upstreams.join(" ");
         if panics {
             warn!(%upstreams, "too few upstreams are healthy: all are used");
@@ -102,7 +107,7 @@ impl Source {
     /// The servers of the `doors_handler` with `id`.
     pub(crate) fn doors(&self, id: usize) -> Option<&[Upstream]> {
         match self {
-            Self::Fixed(_) => None,
+            Self::Fixed(_) | Self::Dynamic(_) => None,
             Self::Doors(all) => all
                 .iter()
                 .find(|(doors, _)| *doors == id)
@@ -110,13 +115,32 @@ impl Source {
         }
     }
 
-    /// Every name that is looked up for this source.
+    /// Every upstream that the configuration names.
     pub(crate) fn upstreams(&self) -> impl Iterator<Item = &Upstream> {
         let (fixed, doors): (&[Upstream], &[_]) = match self {
             Self::Fixed(list) => (list, &[]),
             Self::Doors(all) => (&[], all),
+            Self::Dynamic(_) => (&[], &[]),
         };
-        fixed.iter().chain(doors.iter().flat_map(|(_, list)| list))
+        let doors = doors.iter().flat_map(|(_, list)| list);
+        let others = self.dynamic().into_iter().flat_map(Dynamic::fixed);
+        fixed.iter().chain(doors).chain(others)
+    }
+
+    /// Every upstream that is known now.
+    pub(crate) fn known(&self) -> Vec<Upstream> {
+        match self {
+            Self::Dynamic(dynamic) => dynamic.known(),
+            Self::Fixed(_) | Self::Doors(_) => self.upstreams().cloned().collect(),
+        }
+    }
+
+    /// What is found out at run time.
+    pub(crate) fn dynamic(&self) -> Option<&Dynamic> {
+        match self {
+            Self::Dynamic(dynamic) => Some(dynamic),
+            Self::Fixed(_) | Self::Doors(_) => None,
+        }
     }
 }
 
@@ -125,15 +149,21 @@ impl Source {
 impl Upstream {
     /// `slots` gives where its requests are counted.
     pub(crate) fn new(name: Arc<Name>, port: u16, way: Arc<Way>, slots: &Slots) -> Self {
-        let slot = match &way.unix {
-            None => slots.of(&label(name.host(), port)),
-            Some(path) => slots.of(&format!("unix/{path}")),
+        let label = match &way.unix {
+            None => label(name.host(), port),
+            Some(path) => format!("unix/{path}"),
         };
+        Self::labelled(&label, name, port, way, slots)
+    }
+
+    /// The upstream is told apart by `label`.
+    pub(super) fn labelled(label: &str, name: Arc<Name>, port: u16, way: Arc<Way>, slots: &Slots) -> Self {
         Self {
             name,
             port,
-            slot,
+            slot: slots.of(label),
             way,
+            found_by: None,
             max_requests: None,
             health: Health::default(),
         }
@@ -150,10 +180,19 @@ impl Upstream {
 
     /// Its host and port, as placeholders name them.
     pub(crate) fn host(&self) -> (&str, u16) {
+        let host = self.name.host();
         match &self.way.unix {
-            None => (self.name.host(), self.port),
             Some(path) => (path, 0),
+            // What SRV records name ends with a dot.
+            None if self.found_by.is_some() => (host.trim_end_matches('.'), self.port),
+            None => (host, self.port),
         }
+    }
+
+    /// It was found behind the name that has these wishes.
+    pub(super) fn found_by(self, wishes: Arc<Wishes>) -> Self {
+        let found_by = Some(wishes);
+        Self { found_by, ..self }
     }
 
     /// With at most so many requests in flight.
@@ -250,6 +289,9 @@ impl Upstream {
     pub(crate) fn connect_failed(&self) {
         self.slot.standing().suspect(Instant::now());
         self.name.hint_failed();
+        if let Some(found_by) = &self.found_by {
+            found_by.look_up();
+        }
     }
 }
 

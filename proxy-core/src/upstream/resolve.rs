@@ -1,6 +1,6 @@
-//! Names to addresses, off the request path.
+//! Names to addresses and to services, off the request path.
 //!
-//! A [`ResolverSet`] holds one [`Name`] for each host in use. Its [`run`](ResolverSet::run) looks each up again when the
+//! A [`ResolverSet`] holds one [`Name`] for each host in use, and one for each name whose SRV records are. Its [`run`](ResolverSet::run) looks each up again when the
 //! record's TTL is over and publishes the [`Answer`]; a request only reads the current one. A failed look-up keeps the
 //! last good addresses. Nobody has to be told of a change: whoever holds something for an address compares
 //! [`Answer::generation`].
@@ -13,9 +13,9 @@ mod system;
 
 use std::time::Duration;
 
-pub(crate) use answer::{Answer, State};
-pub(crate) use name::Name;
-pub(crate) use set::ResolverSet;
+pub(crate) use answer::{Answer, Service, State};
+pub(crate) use name::{Name, Wishes};
+pub(crate) use set::{ResolverSet, Terms, When};
 
 /// The wait after the first failed look-up; it doubles with each further one.
 const BACKOFF_START: Duration = Duration::from_secs(1);
@@ -28,6 +28,7 @@ const BACKOFF_START: Duration = Duration::from_secs(1);
 pub(crate) struct ResolveSettings {
     floor: Duration,
     ceiling: Duration,
+    /// Of one look-up.
     timeout: Duration,
 }
 
@@ -47,6 +48,19 @@ impl ResolveSettings {
         self.ceiling = ceiling.max(self.floor);
         self
     }
+
+    /// With what a name's own terms say.
+    fn on(&self, terms: &Terms) -> Self {
+        let timeout = terms.timeout.unwrap_or(self.timeout);
+        let settings = Self {
+            timeout,
+            ..self.clone()
+        };
+        match terms.refresh {
+            Some(refresh) => settings.with_ceiling(refresh),
+            None => settings,
+        }
+    }
 }
 
 impl Default for ResolveSettings {
@@ -59,6 +73,8 @@ impl Default for ResolveSettings {
     }
 }
 
+#[cfg(test)]
+pub(crate) mod script;
 #[cfg(test)]
 #[path = "../../tests/it/support/dns.rs"]
 #[allow(dead_code, reason = "made for the integration tests, which use all of it")]

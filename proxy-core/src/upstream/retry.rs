@@ -77,6 +77,11 @@ impl Attempts {
         self.last == Some(index)
     }
 
+    /// The places stand for other upstreams from now on.
+    pub(crate) fn forget_last(&mut self) {
+        self.last = None;
+    }
+
     /// Whether another attempt may be made after one that failed.
     pub(crate) fn may_go_on(&self, retry: &Retry, now: impl FnOnce() -> Instant) -> bool {
         retry.retries.is_none_or(|retries| self.made <= retries)

@@ -19,6 +19,7 @@ mod differential;
 mod dns;
 mod doors;
 mod drain;
+mod dynamic;
 mod explain;
 mod headers;
 mod health;

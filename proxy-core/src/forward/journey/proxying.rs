@@ -1,6 +1,5 @@
 //! A request at an upstream, and its answer.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use doors_routing::Decision;
@@ -9,20 +8,19 @@ use http::{Method, Request, Response, StatusCode, Version, header};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 
+use super::targets::Untargeted;
 use super::{Journey, Next, RequestBody, Waited, Waiting};
 use crate::body::{Body, BoxError};
 use crate::error::{Failure, Reason};
 use crate::forward::attempts::StickyCookie;
-use crate::forward::choice::Choice;
 use crate::forward::exchange::{self, Answered, Before, Beside, Failed, Target};
 use crate::forward::interim;
 use crate::forward::outgoing;
 use crate::forward::proxy::{Answers, Proxy, Then};
 use crate::forward::rehearsal::{Destination, Why};
-use crate::forward::selection::Selection;
 use crate::forward::upload::{self, Upload};
 use crate::forward::worker::Worker;
-use crate::http::forwarded::{self, Client, X_FORWARDED_PROTO};
+use crate::http::forwarded::{self, Client};
 use crate::http::marks::Marks;
 use crate::http::upgrade::{self, Wanted};
 use crate::http::{buffer, limit};
@@ -30,6 +28,7 @@ use crate::routing::header_ops::HeaderOps;
 use crate::routing::respond::Status;
 use crate::routing::trace::Tracer;
 use crate::upstream::cluster::{Cluster, Source};
+use crate::upstream::discovery::Found;
 use crate::upstream::transport::Purpose;
 
 /// A request that goes to an upstream, and what is needed when its answer comes.
@@ -87,7 +86,14 @@ impl<'a> Sent<'a> {
     ) -> impl Future<Output = Result<Answered, Failed>> + use<'s, 'a, T> {
         let before = &mut self.before;
         let before = before.is_any().then_some((before, &mut journey.cx));
-        exchange::exchange(worker, self.cluster, &self.target, request, &self.beside, before)
+        exchange::exchange(
+            worker,
+            self.cluster,
+            &mut self.target,
+            request,
+            &self.beside,
+            before,
+        )
     }
 
     /// Where `request` is to go, for those who only want to know.
@@ -102,8 +108,9 @@ impl<'a> Sent<'a> {
             (_, Source::Fixed(_), _) => Why::Configured,
             (_, Source::Doors(_), Some(Decision::Server(_))) => Why::Pinned,
             (_, Source::Doors(_), _) => Why::Any,
+            (_, Source::Dynamic(_), _) => Why::Found,
         };
-        let upstreams = match &self.target {
+        let mut upstreams: Vec<String> = match &self.target {
             Target::Pod { address, .. } => vec![address.to_string()],
             Target::Any(choice) => {
                 let order = choice.order(worker, self.cluster);
@@ -115,6 +122,9 @@ impl<'a> Sent<'a> {
             Target::Pod { .. } => Vec::new(),
             Target::Any(choice) => choice.skipped(),
         };
+        if let Some(dynamic) = self.cluster.source.dynamic().filter(|_| upstreams.is_empty()) {
+            upstreams = dynamic.texts().map(str::to_owned).collect();
+        }
         let plain = Response::new(());
         let decides = |answers: &Answers| {
             matches!(answers.then, Then::Routes(_)) && answers.only.matches(200, plain.headers())
@@ -153,7 +163,14 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
                 Waited::Request { number, body }
             })));
         }
-        self.forward(number, cluster, marks)
+        self.forward((number, cluster), marks, None)
+    }
+
+    /// Goes on with a request whose upstreams were waited for.
+    pub(super) fn found(&mut self, number: usize, found: Box<Found<'a>>) -> Option<Next<'a>> {
+        let marks = Marks::of(&self.cx.parts.headers);
+        let cluster = self.view.clusters.get(number)?;
+        self.forward((number, cluster), marks, Some(found))
     }
 
     /// Goes on with a request whose body was to be read first.
@@ -164,14 +181,21 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         }
         let marks = Marks::of(&self.cx.parts.headers);
         let cluster = self.view.clusters.get(number)?;
-        self.forward(number, cluster, marks)
+        self.forward((number, cluster), marks, None)
     }
 
     /// Chooses where the request goes and makes what is sent there.
-    fn forward(&mut self, number: usize, cluster: &'a Cluster, mut marks: Marks) -> Option<Next<'a>> {
+    fn forward(
+        &mut self,
+        (number, cluster): (usize, &'a Cluster),
+        mut marks: Marks,
+        found: Option<Box<Found<'a>>>,
+    ) -> Option<Next<'a>> {
         let proxy = self.view.proxy(number);
-        let Some(target) = self.target(cluster, proxy) else {
-            return self.fail(Reason::NoUpstream.into());
+        let target = match self.target((number, cluster, proxy), found) {
+            Ok(target) => target,
+            Err(Untargeted::Failed(failure)) => return self.fail(*failure),
+            Err(Untargeted::Finding(finding)) => return Some(Next::Find(finding)),
         };
         let mut parts = match self.head_for(proxy) {
             Ok(parts) => parts,
@@ -476,59 +500,5 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
     /// What the last `doors_handler` on the way decided.
     pub(in crate::forward) fn decision(&self) -> Option<Decision> {
         self.walk.doors().map(|(_, decision)| decision)
-    }
-
-    /// Where a request to `cluster` may go.
-    fn target(&self, cluster: &'a Cluster, proxy: &'a Proxy) -> Option<Target<'a>> {
-        if let Source::Fixed(list) = &cluster.source {
-            return Some(Target::Any(Choice {
-                list,
-                ask: proxy.selection.ask(&self.cx, list, self.is_behind_tls(proxy)),
-                pinned: None,
-                others: true,
-            }));
-        }
-        let (doors, decision) = self.walk.doors()?;
-        let list = cluster.source.doors(doors.id)?;
-        let pinned = match decision {
-            Decision::Pod { addr, server } => {
-                return Some(Target::Pod {
-                    address: addr,
-                    server: list.get(server)?,
-                    dead_status: doors.dead_pod_status,
-                });
-            }
-            Decision::Server(pinned) => Some(pinned),
-            Decision::Any => None,
-            Decision::Gone(_) => return None,
-        };
-        let method = self.cx.parts.method.as_str();
-        Some(Target::Any(Choice {
-            list,
-            ask: proxy.selection.ask(&self.cx, list, self.is_behind_tls(proxy)),
-            pinned,
-            others: pinned.is_none() || doors.router.alternatives(decision, method).next().is_some(),
-        }))
-    }
-
-    /// Whether a proxy before this one, which is trusted, says that the client spoke TLS to it.
-    fn is_behind_tls(&self, proxy: &Proxy) -> bool {
-        if !matches!(proxy.selection, Selection::Sticky(_)) || !self.is_via_trusted(proxy) {
-            return false;
-        }
-        let said = self
-            .cx
-            .parts
-            .headers
-            .get_all(X_FORWARDED_PROTO)
-            .iter()
-            .next_back();
-        said.is_some_and(|proto| proto.as_bytes().eq_ignore_ascii_case(b"https"))
-    }
-
-    /// Whether the peer is a proxy whose forwarding headers are believed.
-    fn is_via_trusted(&self, proxy: &Proxy) -> bool {
-        let is_listed = |peer: SocketAddr| proxy.trusted.as_ref().is_some_and(|set| set.contains(peer.ip()));
-        self.via_trusted_proxy || self.cx.peer.is_some_and(is_listed)
     }
 }

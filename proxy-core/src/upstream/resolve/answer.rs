@@ -1,16 +1,35 @@
-//! What is known about a name: its addresses, and whether the last look-up worked.
+//! What is known about a name: its addresses or services, and whether the last look-up worked.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
 use thiserror::Error;
 
-/// The addresses of one name as they are known now. Immutable; the next one replaces it whole.
+/// The addresses of one name, or what else is looked up, as they are known now. Immutable; the next one replaces it
+/// whole.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Answer {
-    addresses: Box<[IpAddr]>,
+pub(crate) struct Answer<R = IpAddr> {
+    records: Box<[R]>,
     generation: u64,
     state: State,
+}
+
+/// Where an SRV record says that a service is.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) struct Service {
+    /// The lowest is meant to be asked first.
+    pub(crate) priority: u16,
+    /// The host, in lower case, with the dot at its end that says that it is whole.
+    pub(crate) target: Box<str>,
+    /// Never 0.
+    pub(crate) port: u16,
+}
+
+/// What an SRV look-up brought: never empty, sorted, each once; and how long it may be used.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Services {
+    pub(super) services: Vec<Service>,
+    pub(super) ttl: Duration,
 }
 
 /// How far an [`Answer`] can be trusted.
@@ -48,6 +67,9 @@ pub(crate) enum LookupError {
     /// The name exists, without an address that can be connected to.
     #[error("the name has no addresses")]
     NoAddresses,
+    /// The name exists, without an SRV record that names a service.
+    #[error("the name has no services")]
+    NoServices,
     /// The name server answered with this error code.
     #[error("the name server answered: {0}")]
     Code(Box<str>),
@@ -72,41 +94,22 @@ pub(super) struct Known {
 
 // === impl Answer ===
 
-impl Answer {
+impl<R> Answer<R> {
     pub(super) fn never() -> Self {
         Self {
-            addresses: Box::default(),
+            records: Box::default(),
             generation: 0,
             state: State::Never,
         }
     }
 
-    /// The answer for an address, which needs no look-up.
-    pub(super) fn literal(address: IpAddr) -> Self {
-        Self {
-            addresses: Box::new([address]),
-            generation: 1,
-            state: State::Fresh,
-        }
+    /// What was found: each once, sorted, so that name servers that change the order change nothing. Empty if no look-up
+    /// has worked yet.
+    pub(crate) fn records(&self) -> &[R] {
+        &self.records
     }
 
-    /// The answer that follows this one.
-    pub(super) fn next(&self, addresses: Vec<IpAddr>, state: State) -> Self {
-        let addresses = addresses.into_boxed_slice();
-        let changed = addresses != self.addresses;
-        Self {
-            addresses,
-            generation: self.generation + u64::from(changed),
-            state,
-        }
-    }
-
-    /// The addresses, sorted (IPv4 first) and each once. Empty if no look-up has worked yet.
-    pub(crate) fn addresses(&self) -> &[IpAddr] {
-        &self.addresses
-    }
-
-    /// Grows by one whenever the addresses change, and only then. 0 until there are some.
+    /// Grows by one whenever the records change, and only then. 0 until there are some.
     pub(crate) fn generation(&self) -> u64 {
         self.generation
     }
@@ -117,12 +120,41 @@ impl Answer {
     }
 }
 
+impl<R: PartialEq> Answer<R> {
+    /// The answer that follows this one.
+    pub(super) fn next(&self, records: Vec<R>, state: State) -> Self {
+        let records = records.into_boxed_slice();
+        let changed = records != self.records;
+        Self {
+            records,
+            generation: self.generation + u64::from(changed),
+            state,
+        }
+    }
+}
+
+impl Answer {
+    /// The answer for an address, which needs no look-up.
+    pub(super) fn literal(address: IpAddr) -> Self {
+        Self {
+            records: Box::new([address]),
+            generation: 1,
+            state: State::Fresh,
+        }
+    }
+
+    /// The addresses, sorted (IPv4 first) and each once. Empty if no look-up has worked yet.
+    pub(crate) fn addresses(&self) -> &[IpAddr] {
+        self.records()
+    }
+}
+
 // === impl LookupError ===
 
 impl LookupError {
     /// Whether the name servers said for certain that there are no such records, as opposed to saying nothing.
     pub(super) fn is_absence(&self) -> bool {
-        matches!(self, Self::NoSuchName | Self::NoAddresses)
+        matches!(self, Self::NoSuchName | Self::NoAddresses | Self::NoServices)
     }
 }
 

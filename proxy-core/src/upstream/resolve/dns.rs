@@ -11,23 +11,29 @@ use hickory_resolver::lookup::Lookup as Found;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
-use hickory_resolver::proto::rr::{Name as DnsName, RecordType};
+use hickory_resolver::proto::rr::{Name as DnsName, RData, RecordType};
 use tokio::time;
 
-use super::answer::{Lookup, LookupError, Records};
+use super::answer::{Lookup, LookupError, Records, Service, Services};
 
 /// Once one family has addresses, the other gets this long. Some name servers never answer for AAAA; a name must not
 /// wait for them.
 const SECOND_FAMILY_GRACE: Duration = Duration::from_millis(500);
 
-/// Something that turns a host name into addresses. Tests script it.
+/// Something that turns a host name into addresses, and the name of a service into hosts. Tests script it.
 pub(super) trait Dns: Send + Sync {
     /// Looks `host` up in both families. The caller bounds the time.
     fn lookup<'a>(&'a self, host: &'a str) -> LookupFuture<'a>;
+
+    /// Looks the SRV records of `name` up. The caller bounds the time.
+    fn services<'a>(&'a self, name: &'a str) -> ServicesFuture<'a>;
 }
 
 /// The running look-up of a [`Dns`].
 pub(super) type LookupFuture<'a> = Pin<Box<dyn Future<Output = Lookup> + Send + 'a>>;
+
+/// The same for services.
+pub(super) type ServicesFuture<'a> = Pin<Box<dyn Future<Output = Result<Services, LookupError>> + Send + 'a>>;
 
 /// Name servers that stand in for each other: one that fails or is silent is passed over for the next.
 ///
@@ -91,7 +97,28 @@ impl NameServers {
         .await
     }
 
+    /// Asks for the SRV records of exactly this name.
+    pub(super) async fn services_exact(&self, name: &DnsName) -> Result<Services, LookupError> {
+        let mut name = name.clone();
+        name.set_fqdn(true);
+        let absent = |error| match error {
+            LookupError::NoAddresses => LookupError::NoServices,
+            other => other,
+        };
+        self.ask(&name, RecordType::SRV, services).await.map_err(absent)
+    }
+
     async fn family(&self, name: &DnsName, kind: RecordType) -> Result<Records, LookupError> {
+        self.ask(name, kind, records).await
+    }
+
+    /// Asks one server after the other until one knows an answer, which `read` reads.
+    async fn ask<A>(
+        &self,
+        name: &DnsName,
+        kind: RecordType,
+        read: fn(&Found) -> Result<A, LookupError>,
+    ) -> Result<A, LookupError> {
         let mut outcome = Err(LookupError::Other("no name servers".into()));
         let first = self.preferred.load(Ordering::Relaxed);
         let order = self
@@ -103,7 +130,7 @@ impl NameServers {
             .take(self.servers.len());
         for (index, server) in order {
             outcome = match server.lookup(name.clone(), kind).await {
-                Ok(found) => records(&found),
+                Ok(found) => read(&found),
                 Err(error) => Err(explain(&error)),
             };
             if outcome.as_ref().err().is_none_or(LookupError::is_absence) {
@@ -124,6 +151,10 @@ impl Dns for NameServers {
             }
         })
     }
+
+    fn services<'a>(&'a self, name: &'a str) -> ServicesFuture<'a> {
+        Box::pin(async move { self.services_exact(&parse_name(name)?).await })
+    }
 }
 
 // === helpers ===
@@ -133,11 +164,42 @@ impl Dns for LookupError {
     fn lookup<'a>(&'a self, _host: &'a str) -> LookupFuture<'a> {
         Box::pin(std::future::ready(Lookup::failed(self)))
     }
+
+    fn services<'a>(&'a self, _name: &'a str) -> ServicesFuture<'a> {
+        Box::pin(std::future::ready(Err(self.clone())))
+    }
 }
 
 /// The text as a DNS name; international names in their ASCII form.
 pub(super) fn parse_name(host: &str) -> Result<DnsName, LookupError> {
     host.parse().map_err(|_| LookupError::BadName(host.into()))
+}
+
+/// The services of an answer, sorted and each once. A target that is the root says that there is none (RFC 2782), and
+/// nothing can be reached at port 0. Weights are not looked at.
+fn services(found: &Found) -> Result<Services, LookupError> {
+    let service = |data: &RData| match data {
+        RData::SRV(srv) if !srv.target.is_root() && srv.port != 0 => Some(Service {
+            priority: srv.priority,
+            target: srv.target.to_lowercase().to_ascii().into(),
+            port: srv.port,
+        }),
+        _ => None,
+    };
+    let mut services: Vec<Service> = found
+        .answers()
+        .iter()
+        .filter_map(|record| service(&record.data))
+        .collect();
+    services.sort_unstable();
+    services.dedup();
+    if services.is_empty() {
+        return Err(LookupError::NoServices);
+    }
+    Ok(Services {
+        services,
+        ttl: ttl(found),
+    })
 }
 
 /// The usable addresses of an answer. Nothing can be reached at the unspecified address (a way to block a name) or at a
@@ -146,20 +208,19 @@ pub(super) fn records(found: &Found) -> Result<Records, LookupError> {
     let addresses = found.answers().iter().filter_map(|record| record.data.ip_addr());
     let usable = |address: &IpAddr| !address.is_unspecified() && !address.is_multicast();
     let addresses: Vec<IpAddr> = addresses.filter(usable).collect();
-    // The aliases on the way count: they may change sooner than the addresses.
-    let ttl = found
-        .answers()
-        .iter()
-        .map(|record| record.ttl)
-        .min()
-        .unwrap_or_default();
     if addresses.is_empty() {
         return Err(LookupError::NoAddresses);
     }
     Ok(Records {
         addresses,
-        ttl: Duration::from_secs(ttl.into()),
+        ttl: ttl(found),
     })
+}
+
+/// How long an answer may be used. The aliases on the way count: they may change sooner than what they lead to.
+fn ttl(found: &Found) -> Duration {
+    let ttls = found.answers().iter().map(|record| record.ttl);
+    Duration::from_secs(ttls.min().unwrap_or_default().into())
 }
 
 /// Runs the look-ups of both families and waits for both, though not long for the second once the first has addresses.

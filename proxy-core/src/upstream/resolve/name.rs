@@ -3,8 +3,8 @@
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -12,49 +12,120 @@ use tokio::sync::{Notify, SetOnce};
 use tokio::time::{self, Instant};
 use tracing::{debug, info, warn};
 
-use super::answer::{Answer, Known, Lookup, LookupError, State};
+use super::answer::{Answer, Known, Lookup, LookupError, Service, State};
 use super::dns::Dns;
 use super::{BACKOFF_START, ResolveSettings};
 
-/// A host name that is being watched. Get one from [`ResolverSet::watch`](super::ResolverSet::watch).
-pub(crate) struct Name {
+/// A name that is being watched: a host's addresses, or the services of its SRV records. Get one from
+/// [`ResolverSet::watch`](super::ResolverSet::watch) or
+/// [`ResolverSet::watch_services`](super::ResolverSet::watch_services).
+pub(crate) struct Name<R = IpAddr> {
     host: Box<str>,
-    answer: ArcSwap<Answer>,
+    answer: ArcSwap<Answer<R>>,
     /// That of `answer`, written after it.
     generation: AtomicU64,
     first: SetOnce<()>,
-    hint: Notify,
+    wishes: Arc<Wishes>,
 }
 
-/// The state of the loop that keeps one name up to date.
-pub(super) struct Refresher {
-    name: Arc<Name>,
+/// What is wished of the loop that keeps a name up to date. It keeps nothing alive.
+#[derive(Debug, Default)]
+pub(crate) struct Wishes {
+    look_up: Notify,
+    /// The name is used no more.
+    end: Notify,
+}
+
+/// The loop that keeps one name up to date, for as long as somebody else holds the name.
+pub(super) struct Refresher<R: Record> {
+    host: Box<str>,
+    name: Weak<Name<R>>,
+    wishes: Arc<Wishes>,
     dns: Arc<dyn Dns>,
     settings: ResolveSettings,
-    known: Known,
+    known: R::Known,
     failures: u32,
+}
+
+/// What names are looked up for.
+pub(super) trait Record: Clone + fmt::Debug + Eq + Send + Sync + 'static {
+    /// What is kept from one look-up to the next, beside the last good answer.
+    type Known: Default + Send;
+
+    /// One look-up: the records, sorted and each once, and how long they are valid. The caller bounds the time, and says
+    /// what is known if it is over.
+    fn look_up(
+        dns: &dyn Dns,
+        host: &str,
+        limit: Duration,
+        known: &mut Self::Known,
+    ) -> impl Future<Output = Result<(Vec<Self>, Duration), LookupError>> + Send;
+}
+
+// === impl Record ===
+
+impl Record for IpAddr {
+    type Known = Known;
+
+    async fn look_up(
+        dns: &dyn Dns,
+        host: &str,
+        limit: Duration,
+        known: &mut Known,
+    ) -> Result<(Vec<Self>, Duration), LookupError> {
+        let lookup = time::timeout(limit, dns.lookup(host)).await;
+        let lookup = lookup.unwrap_or_else(|_| Lookup::failed(&LookupError::Timeout));
+        let ttl = known.accept(lookup)?;
+        Ok((known.addresses(), ttl))
+    }
+}
+
+impl Record for Service {
+    type Known = ();
+
+    async fn look_up(
+        dns: &dyn Dns,
+        host: &str,
+        limit: Duration,
+        (): &mut (),
+    ) -> Result<(Vec<Self>, Duration), LookupError> {
+        let found = time::timeout(limit, dns.services(host)).await;
+        let found = found.unwrap_or(Err(LookupError::Timeout))?;
+        Ok((found.services, found.ttl))
+    }
+}
+
+// === impl Wishes ===
+
+impl Wishes {
+    /// An address failed: the next look-up comes at once, but never sooner than the floor after the one before.
+    pub(crate) fn look_up(&self) {
+        self.look_up.notify_one();
+    }
 }
 
 // === impl Name ===
 
 impl Name {
-    pub(super) fn new(host: &str) -> Self {
-        Self::with_answer(host, Answer::never())
-    }
-
     pub(super) fn literal(host: &str, address: IpAddr) -> Self {
         let name = Self::with_answer(host, Answer::literal(address));
         name.publish_first();
         name
     }
+}
 
-    fn with_answer(host: &str, answer: Answer) -> Self {
+impl<R> Name<R> {
+    pub(super) fn new(host: &str) -> Self {
+        Self::with_answer(host, Answer::never())
+    }
+
+    fn with_answer(host: &str, answer: Answer<R>) -> Self {
         Self {
             host: host.into(),
             generation: answer.generation().into(),
             answer: ArcSwap::from_pointee(answer),
             first: SetOnce::new(),
-            hint: Notify::new(),
+            wishes: Arc::default(),
         }
     }
 
@@ -64,7 +135,7 @@ impl Name {
     }
 
     /// What is known now. Never waits, takes no lock.
-    pub(crate) fn current(&self) -> Arc<Answer> {
+    pub(crate) fn current(&self) -> Arc<Answer<R>> {
         self.answer.load_full()
     }
 
@@ -76,24 +147,25 @@ impl Name {
     }
 
     /// Waits until the first look-up has ended, well or not, and says what is known then. The caller bounds it.
-    pub(crate) async fn ready(&self) -> Arc<Answer> {
+    pub(crate) async fn ready(&self) -> Arc<Answer<R>> {
         self.first.wait().await;
         self.current()
+    }
+
+    /// Whether the first look-up has ended, well or not.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.first.initialized()
     }
 
     /// Says that an address of this name refused a connection: the next look-up comes at once, but never sooner than
     /// the floor after the one before.
     pub(crate) fn hint_failed(&self) {
-        self.hint.notify_one();
+        self.wishes.look_up();
     }
 
-    fn publish(&self, answer: Answer) {
-        if *self.answer.load_full() != answer {
-            let generation = answer.generation();
-            self.answer.store(Arc::new(answer));
-            self.generation.store(generation, Ordering::Release);
-        }
-        self.publish_first();
+    /// What may be wished of those who look it up.
+    pub(crate) fn wishes(&self) -> &Arc<Wishes> {
+        &self.wishes
     }
 
     fn publish_first(&self) {
@@ -102,7 +174,18 @@ impl Name {
     }
 }
 
-impl fmt::Debug for Name {
+impl<R: PartialEq> Name<R> {
+    fn publish(&self, answer: Answer<R>) {
+        if *self.answer.load_full() != answer {
+            let generation = answer.generation();
+            self.answer.store(Arc::new(answer));
+            self.generation.store(generation, Ordering::Release);
+        }
+        self.publish_first();
+    }
+}
+
+impl<R: fmt::Debug> fmt::Debug for Name<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Name")
             .field("host", &self.host)
@@ -111,79 +194,103 @@ impl fmt::Debug for Name {
     }
 }
 
+impl<R> Drop for Name<R> {
+    fn drop(&mut self) {
+        self.wishes.end.notify_one();
+    }
+}
+
 // === impl Refresher ===
 
-impl Refresher {
-    pub(super) fn new(name: Arc<Name>, dns: Arc<dyn Dns>, settings: ResolveSettings) -> Self {
+impl<R: Record> Refresher<R> {
+    pub(super) fn new(name: &Arc<Name<R>>, dns: Arc<dyn Dns>, settings: ResolveSettings) -> Self {
         Self {
-            name,
+            host: name.host.clone(),
+            name: Arc::downgrade(name),
+            wishes: Arc::clone(&name.wishes),
             dns,
             settings,
-            known: Known::default(),
+            known: R::Known::default(),
             failures: 0,
         }
     }
 
-    /// Looks the name up again and again until `retire` says that nobody uses it.
-    pub(super) async fn run(mut self, retire: impl Fn(&Arc<Name>) -> bool) {
-        while !retire(&self.name) {
+    /// Those of the name.
+    pub(super) fn wishes(&self) -> &Arc<Wishes> {
+        &self.wishes
+    }
+
+    /// Looks the name up again and again until nobody uses it: then it ends at once, even within a look-up.
+    pub(super) async fn run(mut self) {
+        let wishes = Arc::clone(&self.wishes);
+        tokio::select! {
+            biased;
+            () = wishes.end.notified() => {}
+            () = self.keep_on() => {}
+        }
+    }
+
+    async fn keep_on(&mut self) {
+        loop {
             let delay = self.refresh().await;
             let due = Instant::now() + delay;
             time::sleep(self.settings.floor.min(delay)).await;
             tokio::select! {
                 () = time::sleep_until(due) => {}
-                () = self.name.hint.notified() => {}
+                () = self.wishes.look_up.notified() => {}
             }
         }
     }
 
     /// One look-up. Says how long to wait for the next.
     async fn refresh(&mut self) -> Duration {
-        let lookup = time::timeout(self.settings.timeout, self.dns.lookup(&self.name.host)).await;
-        let lookup = lookup.unwrap_or_else(|_| Lookup::failed(&LookupError::Timeout));
-        match self.known.accept(lookup) {
-            Ok(ttl) => {
-                self.succeeded();
+        let found = R::look_up(&*self.dns, &self.host, self.settings.timeout, &mut self.known).await;
+        let Some(name) = self.name.upgrade() else {
+            // It ends now.
+            return self.settings.ceiling;
+        };
+        match found {
+            Ok((records, ttl)) => {
+                self.succeeded(&name, records);
                 ttl.clamp(self.settings.floor, self.settings.ceiling)
             }
             Err(error) => {
                 let delay = backoff(
                     self.failures,
                     &self.settings,
-                    RandomState::new().hash_one(&self.name.host),
+                    RandomState::new().hash_one(&self.host),
                 );
-                self.failed(error);
+                self.failed(&name, error);
                 delay
             }
         }
     }
 
-    fn succeeded(&mut self) {
-        let before = self.name.current();
-        let answer = before.next(self.known.addresses(), State::Fresh);
-        let (host, addresses) = (&self.name.host, answer.addresses());
+    fn succeeded(&mut self, name: &Name<R>, records: Vec<R>) {
+        let before = name.current();
+        let answer = before.next(records, State::Fresh);
+        let (host, records) = (&name.host, answer.records());
         if self.failures > 0 {
-            info!(%host, ?addresses, failures = self.failures, "the name resolves again");
+            info!(%host, ?records, failures = self.failures, "the name resolves again");
         } else if answer.generation() != before.generation() {
-            debug!(%host, ?addresses, "addresses changed");
+            debug!(%host, ?records, "the name leads elsewhere");
         }
         self.failures = 0;
-        self.name.publish(answer);
+        name.publish(answer);
     }
 
-    fn failed(&mut self, error: LookupError) {
-        let before = self.name.current();
-        let (host, addresses) = (&self.name.host, before.addresses());
+    fn failed(&mut self, name: &Name<R>, error: LookupError) {
+        let before = name.current();
+        let (host, records) = (&name.host, before.records());
         if self.failures > 0 {
             debug!(%host, %error, failures = self.failures, "still cannot resolve");
-        } else if addresses.is_empty() {
+        } else if records.is_empty() {
             warn!(%host, %error, "cannot resolve; requests for it fail until it resolves");
         } else {
-            warn!(%host, %error, ?addresses, "cannot resolve; keeping the last good addresses");
+            warn!(%host, %error, ?records, "cannot resolve; keeping the last good answer");
         }
         self.failures = self.failures.saturating_add(1);
-        self.name
-            .publish(before.next(before.addresses().to_vec(), State::Stale(error)));
+        name.publish(before.next(before.records().to_vec(), State::Stale(error)));
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -11,8 +12,9 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::ResolveSettings;
+use super::answer::Service;
 use super::dns::{Dns, NameServers};
-use super::name::{Name, Refresher};
+use super::name::{Name, Record, Refresher, Wishes};
 use super::system::System;
 
 /// The names in use, each once. Share it behind an [`Arc`]; [`run`](Self::run) must run for names to get answers.
@@ -20,28 +22,64 @@ pub(crate) struct ResolverSet {
     settings: ResolveSettings,
     make_dns: MakeDns,
     watched: Mutex<Watched>,
-    added: Notify,
+    begun: Notify,
+}
+
+/// How a name is looked up.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub(crate) struct Terms {
+    /// Who is asked; none stands for the system's own resolver.
+    pub(crate) servers: Box<[SocketAddr]>,
+    /// The longest time between two look-ups. Default: that of the set.
+    pub(crate) refresh: Option<Duration>,
+    /// The limit of one look-up. Default: that of the set.
+    pub(crate) timeout: Option<Duration>,
+}
+
+/// When the first look-up of a name begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    /// With [`ResolverSet::begin`].
+    Begun,
+    /// At once: a request waits for it.
+    Now,
 }
 
 /// Makes what asks these name servers; none stands for the system's own.
 type MakeDns = Box<dyn Fn(&[SocketAddr], &ResolveSettings) -> Arc<dyn Dns> + Send + Sync>;
 
-/// A name is told apart by its name servers too: they may give different answers.
-type Key = (Box<[SocketAddr]>, Box<str>);
+/// A name is told apart by how it is looked up too: other name servers may give other answers.
+type Key = (Terms, Box<str>);
+
+/// Who is asked, and the limit of one look-up.
+type DnsKey = (Box<[SocketAddr]>, Option<Duration>);
 
 /// Only weak references, so that a name ends with its last user.
 #[derive(Default)]
 struct Watched {
     names: HashMap<Key, Weak<Name>>,
-    dns: HashMap<Box<[SocketAddr]>, Weak<dyn Dns>>,
+    services: HashMap<Key, Weak<Name<Service>>>,
+    dns: HashMap<DnsKey, Weak<dyn Dns>>,
+    /// They wait for [`ResolverSet::begin`].
     added: Vec<Job>,
+    begun: Vec<Job>,
 }
 
 /// A name whose refreshing has not begun.
-struct Job {
+enum Job {
+    Name(Added<IpAddr>),
+    Services(Added<Service>),
+}
+
+struct Added<R: Record> {
     key: Key,
-    name: Arc<Name>,
-    dns: Arc<dyn Dns>,
+    refresher: Refresher<R>,
+}
+
+/// A kind of names that the set holds.
+trait Watchable: Record {
+    fn of(watched: &mut Watched) -> &mut HashMap<Key, Weak<Name<Self>>>;
+    fn job(added: Added<Self>) -> Job;
 }
 
 // === impl ResolverSet ===
@@ -61,7 +99,7 @@ impl ResolverSet {
         })
     }
 
-    fn with_dns(
+    pub(super) fn with_dns(
         settings: ResolveSettings,
         make_dns: impl Fn(&[SocketAddr], &ResolveSettings) -> Arc<dyn Dns> + Send + Sync + 'static,
     ) -> Self {
@@ -69,7 +107,7 @@ impl ResolverSet {
             settings,
             make_dns: Box::new(make_dns),
             watched: Mutex::default(),
-            added: Notify::new(),
+            begun: Notify::new(),
         }
     }
 
@@ -79,29 +117,55 @@ impl ResolverSet {
     /// An address, also in brackets, needs no look-up and is known at once. The first look-up of a new name starts after
     /// [`begin`](Self::begin), as soon as [`run`](Self::run) gets to it. The name is kept up to date as long as the result lives.
     pub(crate) fn watch(&self, host: &str, servers: &[SocketAddr]) -> Arc<Name> {
-        if let Some(address) = literal(host) {
-            return Arc::new(Name::literal(host, address));
+        let servers = servers.into();
+        self.watch_as(
+            host,
+            &Terms {
+                servers,
+                ..Terms::default()
+            },
+            When::Begun,
+        )
+    }
+
+    /// As [`ResolverSet::watch`], with more to say.
+    pub(crate) fn watch_as(&self, host: &str, terms: &Terms, when: When) -> Arc<Name> {
+        match literal(host) {
+            Some(address) => Arc::new(Name::literal(host, address)),
+            None => self.add(host, terms, when),
         }
-        let key: Key = (servers.into(), host.to_lowercase().into());
+    }
+
+    /// The services that the SRV records of `name` list; otherwise as [`ResolverSet::watch`].
+    pub(crate) fn watch_services(&self, name: &str, terms: &Terms, when: When) -> Arc<Name<Service>> {
+        self.add(name, terms, when)
+    }
+
+    fn add<R: Watchable>(&self, host: &str, terms: &Terms, when: When) -> Arc<Name<R>> {
+        let key: Key = (terms.clone(), host.to_lowercase().into());
         let mut watched = self.watched();
-        if let Some(name) = watched.names.get(&key).and_then(Weak::upgrade) {
-            return name;
-        }
-        let dns = watched.dns(&key.0, || (self.make_dns)(servers, &self.settings));
-        let name = Arc::new(Name::new(&key.1));
-        watched.names.insert(key.clone(), Arc::downgrade(&name));
-        watched.added.push(Job {
-            key,
-            name: Arc::clone(&name),
-            dns,
+        let known = R::of(&mut watched).get(&key).and_then(Weak::upgrade);
+        let name = known.unwrap_or_else(|| {
+            let settings = self.settings.on(terms);
+            let dns = watched.dns(terms, || (self.make_dns)(&terms.servers, &settings));
+            let name = Arc::new(Name::new(&key.1));
+            R::of(&mut watched).insert(key.clone(), Arc::downgrade(&name));
+            let refresher = Refresher::new(&name, dns, settings);
+            watched.added.push(R::job(Added { key, refresher }));
+            name
         });
+        if when == When::Now {
+            watched.begin_with(|job| job.is_of(name.wishes()));
+            self.begun.notify_one();
+        }
         name
     }
 
     /// Starts to look up the names that were added and are still in use, so that a configuration that was refused asks
     /// for none.
     pub(crate) fn begin(&self) {
-        self.added.notify_one();
+        self.watched().begin_with(|_| true);
+        self.begun.notify_one();
     }
 
     /// Keeps all names up to date, those watched later too, until `stop` is cancelled. Run it once; it may run on any
@@ -111,9 +175,9 @@ impl ResolverSet {
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = self.added.notified() => {
-                    let added = std::mem::take(&mut self.watched().added);
-                    refreshing.extend(added.into_iter().map(|job| self.refresh(job)));
+                () = self.begun.notified() => {
+                    let begun = std::mem::take(&mut self.watched().begun);
+                    refreshing.extend(begun.into_iter().map(|job| self.refresh(job)));
                 }
                 Some(()) = refreshing.next() => {}
             }
@@ -121,20 +185,27 @@ impl ResolverSet {
     }
 
     async fn refresh(&self, job: Job) {
-        let key = job.key;
-        let refresher = Refresher::new(job.name, job.dns, self.settings.clone());
-        refresher.run(|name| self.retire(&key, name)).await;
+        match job {
+            Job::Name(added) => self.refresh_added(added).await,
+            Job::Services(added) => self.refresh_added(added).await,
+        }
     }
 
-    /// Forgets `name` if the caller holds the last reference. Nobody can get a new one meanwhile, for that takes the
-    /// lock.
-    fn retire(&self, key: &Key, name: &Arc<Name>) -> bool {
+    async fn refresh_added<R: Watchable>(&self, added: Added<R>) {
+        added.refresher.run().await;
         let mut watched = self.watched();
-        let unused = Arc::strong_count(name) == 1;
-        if unused {
-            watched.names.remove(key);
+        let names = R::of(&mut watched);
+        // Unless somebody wanted it again meanwhile.
+        if names.get(&added.key).is_some_and(|name| name.strong_count() == 0) {
+            names.remove(&added.key);
         }
-        unused
+    }
+
+    /// The number of names that are kept.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        let watched = self.watched();
+        watched.names.len() + watched.services.len()
     }
 
     fn watched(&self) -> MutexGuard<'_, Watched> {
@@ -156,14 +227,53 @@ impl fmt::Debug for ResolverSet {
 
 impl Watched {
     /// What asks these servers, shared by all names that use them.
-    fn dns(&mut self, servers: &[SocketAddr], make: impl FnOnce() -> Arc<dyn Dns>) -> Arc<dyn Dns> {
-        if let Some(dns) = self.dns.get(servers).and_then(Weak::upgrade) {
+    fn dns(&mut self, terms: &Terms, make: impl FnOnce() -> Arc<dyn Dns>) -> Arc<dyn Dns> {
+        let key = (terms.servers.clone(), terms.timeout);
+        if let Some(dns) = self.dns.get(&key).and_then(Weak::upgrade) {
             return dns;
         }
         self.dns.retain(|_, dns| dns.strong_count() > 0);
         let dns = make();
-        self.dns.insert(servers.into(), Arc::downgrade(&dns));
+        self.dns.insert(key, Arc::downgrade(&dns));
         dns
+    }
+
+    fn begin_with(&mut self, is_meant: impl FnMut(&mut Job) -> bool) {
+        self.begun.extend(self.added.extract_if(.., is_meant));
+    }
+}
+
+// === impl Job ===
+
+impl Job {
+    fn is_of(&self, wishes: &Arc<Wishes>) -> bool {
+        let own = match self {
+            Self::Name(added) => added.refresher.wishes(),
+            Self::Services(added) => added.refresher.wishes(),
+        };
+        Arc::ptr_eq(own, wishes)
+    }
+}
+
+// === impl Watchable ===
+
+impl Watchable for IpAddr {
+    fn of(watched: &mut Watched) -> &mut HashMap<Key, Weak<Name>> {
+        &mut watched.names
+    }
+
+    fn job(added: Added<Self>) -> Job {
+        Job::Name(added)
+    }
+}
+
+impl Watchable for Service {
+    fn of(watched: &mut Watched) -> &mut HashMap<Key, Weak<Name<Self>>> {
+        &mut watched.services
+    }
+
+    fn job(added: Added<Self>) -> Job {
+        Job::Services(added)
     }
 }
 

@@ -12,8 +12,8 @@ use hickory_resolver::proto::op::Query;
 use hickory_resolver::proto::rr::{Name as DnsName, RecordType};
 use hickory_resolver::system_conf::read_system_conf;
 
-use super::answer::{Lookup, LookupError, Records};
-use super::dns::{Dns, LookupFuture, NameServers, parse_name, records};
+use super::answer::{Lookup, LookupError, Records, Services};
+use super::dns::{Dns, LookupFuture, NameServers, ServicesFuture, parse_name, records};
 
 /// The system's resolver. It sees a change of the files with the next look-up.
 pub(super) struct System {
@@ -122,6 +122,16 @@ impl Dns for System {
             }
         })
     }
+
+    fn services<'a>(&'a self, name: &'a str) -> ServicesFuture<'a> {
+        Box::pin(async move {
+            let name = parse_name(name)?;
+            match &self.load().conf {
+                Ok(conf) => conf.services(&name).await,
+                Err(error) => Err(error.clone()),
+            }
+        })
+    }
 }
 
 // === impl Conf ===
@@ -141,6 +151,19 @@ impl Conf {
             }
         }
         outcome
+    }
+
+    /// The same for SRV records.
+    async fn services(&self, name: &DnsName) -> Result<Services, LookupError> {
+        let mut outcome = LookupError::NoSuchName;
+        for candidate in candidates(name, &self.search, self.ndots) {
+            match self.servers.services_exact(&candidate).await {
+                Ok(found) => return Ok(found),
+                Err(error) if outcome.is_absence() => outcome = error,
+                Err(_) => {}
+            }
+        }
+        Err(outcome)
     }
 }
 

@@ -1,6 +1,6 @@
 //! A DNS server on loopback whose answers the test sets.
 //!
-//! It answers A and AAAA over UDP and, what is too long for that, over TCP, and counts what it was asked. A name that
+//! It answers A, AAAA and SRV over UDP and, what is too long for that, over TCP, and counts what it was asked. A name that
 //! was not set does not exist.
 
 use std::collections::HashMap;
@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hickory_proto::op::{Message, Query, ResponseCode};
+use hickory_proto::rr::rdata::SRV;
 use hickory_proto::rr::{RData, Record, RecordType};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
@@ -25,6 +26,8 @@ const GARBAGE: u16 = 0xfff;
 pub(crate) enum Reply {
     /// Answers with these addresses, those of the asked family only, and this TTL in seconds.
     Addresses(Vec<IpAddr>, u32),
+    /// Answers with SRV records of these priorities, targets and ports, and this TTL in seconds.
+    Services(Vec<(u16, String, u16)>, u32),
     /// Answers with this response code and no record; `NoError` says that the name exists.
     Code(ResponseCode),
     /// Does not answer.
@@ -85,13 +88,20 @@ impl DnsServer {
         self.set_reply(name, &Reply::Addresses(addresses.to_vec(), ttl));
     }
 
+    /// From now on the SRV records of `name` are these priorities, targets and ports.
+    pub(crate) fn set_services(&self, name: &str, services: &[(u16, &str, u16)], ttl: u32) {
+        let service = |(priority, target, port): &(u16, &str, u16)| (*priority, (*target).to_owned(), *port);
+        let services = services.iter().map(service).collect();
+        self.set_family(name, RecordType::SRV, Reply::Services(services, ttl));
+    }
+
     /// From now on questions for `name` of either family are answered this way.
     pub(crate) fn set_reply(&self, name: &str, reply: &Reply) {
         self.set_family(name, RecordType::A, reply.clone());
         self.set_family(name, RecordType::AAAA, reply.clone());
     }
 
-    /// From now on questions for `name` of this family (`A` or `AAAA`) are answered this way.
+    /// From now on questions for `name` of this type are answered this way.
     pub(crate) fn set_family(&self, name: &str, family: RecordType, reply: Reply) {
         self.zone.replies.lock().unwrap().insert(key(name, family), reply);
     }
@@ -136,6 +146,14 @@ impl Zone {
                 let data = addresses.into_iter().map(RData::from);
                 let asked = data.filter(|data| data.record_type() == query.query_type());
                 answer.add_answers(asked.map(|data| Record::from_rdata(query.name().clone(), ttl, data)));
+            }
+            Reply::Services(services, ttl) => {
+                let record = |(priority, target, port): (u16, String, u16)| {
+                    let target = target.parse().unwrap();
+                    let data = RData::SRV(SRV::new(priority, 0, port, target));
+                    Record::from_rdata(query.name().clone(), ttl, data)
+                };
+                answer.add_answers(services.into_iter().map(record));
             }
             Reply::Code(code) => answer.metadata.response_code = code,
             // Marked by a code that nothing else uses; see `render`.

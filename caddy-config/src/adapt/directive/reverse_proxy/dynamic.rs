@@ -20,10 +20,26 @@ pub(super) fn read(line: &Line, into: &mut Option<DynamicUpstreams>, cx: &mut Cx
         let message = format!("`{name}` needs a source of upstreams, such as doors_upstreams");
         return cx.error(line.name.span, message, None);
     };
-    if into.is_some() {
-        cx.error(line.name.span, "the source of upstreams is given twice", None);
+    let Some(source) = source(kind, args, line, cx) else {
+        return;
+    };
+    *into = Some(match into.take() {
+        None => source,
+        Some(first) => both(first, source),
+    });
+}
+
+/// Two lines are what `multi` with both would be. In Caddy the first one is lost, which nobody means.
+fn both(first: DynamicUpstreams, second: DynamicUpstreams) -> DynamicUpstreams {
+    let mut sources = match first {
+        DynamicUpstreams::Multi { sources } => sources,
+        first => vec![first],
+    };
+    match second {
+        DynamicUpstreams::Multi { sources: more } => sources.extend(more),
+        second => sources.push(second),
     }
-    *into = source(kind, args, line, cx).or_else(|| into.take());
+    DynamicUpstreams::Multi { sources }
 }
 
 fn source(kind: &Token, args: &[Token], line: &Line, cx: &mut Cx<'_>) -> Option<DynamicUpstreams> {

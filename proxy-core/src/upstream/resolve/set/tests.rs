@@ -7,8 +7,9 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{self, Instant};
 
+use super::super::answer::Services;
 use super::super::answer::{Answer, Lookup, LookupError, Records, State};
-use super::super::dns::LookupFuture;
+use super::super::dns::{LookupFuture, ServicesFuture};
 use super::*;
 
 /// A scripted [`Dns`]: each look-up takes the next reply, the last one repeats. It notes when it was asked what.
@@ -25,6 +26,8 @@ enum Reply {
     Failed(LookupError),
     Silence,
     Slow(Duration, &'static str),
+    /// Services as `target:port`.
+    Listed(&'static [&'static str]),
 }
 
 /// A set that runs on a script.
@@ -59,7 +62,7 @@ impl Script {
         match self.next(host) {
             Reply::Found(addresses, ttl) => found(addresses, ttl),
             Reply::Failed(error) => Lookup::failed(&error),
-            Reply::Silence => std::future::pending().await,
+            Reply::Silence | Reply::Listed(_) => std::future::pending().await,
             Reply::Slow(by, address) => {
                 time::sleep(by).await;
                 found(&[address], 30)
@@ -112,6 +115,15 @@ impl Fixture {
     }
 }
 
+fn service(text: &str) -> Service {
+    let (target, port) = text.split_once(':').unwrap();
+    Service {
+        priority: 0,
+        target: target.into(),
+        port: port.parse().unwrap(),
+    }
+}
+
 struct Scripted(Arc<Script>, Instant);
 
 impl Dns for Scripted {
@@ -127,6 +139,20 @@ impl Dns for Scripted {
             let lookup = self.0.answer(host, self.1.elapsed()).await;
             running(-1);
             lookup
+        })
+    }
+
+    fn services<'a>(&'a self, name: &'a str) -> ServicesFuture<'a> {
+        Box::pin(async move {
+            self.0.asked.lock().unwrap().push((name.into(), self.1.elapsed()));
+            match self.0.next(name) {
+                Reply::Listed(services) => Ok(Services {
+                    services: services.iter().map(|one| service(one)).collect(),
+                    ttl: Duration::from_secs(1),
+                }),
+                Reply::Failed(error) => Err(error),
+                _ => std::future::pending().await,
+            }
         })
     }
 }
@@ -341,9 +367,9 @@ async fn a_failure_and_its_end_are_logged_once_each() {
     let lines: Vec<&str> = lines.iter().map(|line| line.trim_start()).collect();
     let expected = [
         "WARN cannot resolve; requests for it fail until it resolves host=app error=the name does not exist",
-        "INFO the name resolves again host=app addresses=[192.0.2.1] failures=2",
-        "WARN cannot resolve; keeping the last good addresses host=app error=the name does not exist",
-        "INFO the name resolves again host=app addresses=[192.0.2.1] failures=3",
+        "INFO the name resolves again host=app records=[192.0.2.1] failures=2",
+        "WARN cannot resolve; keeping the last good answer host=app error=the name does not exist",
+        "INFO the name resolves again host=app records=[192.0.2.1] failures=3",
     ];
     assert_eq!(lines.len(), expected.len(), "{lines:?}");
     for (line, expected) in lines.iter().zip(expected) {
@@ -545,4 +571,86 @@ fn a_running_set_may_move_between_threads() {
     fn assert_send(_: impl Send) {}
     let set = Arc::new(ResolverSet::new(ResolveSettings::default()));
     assert_send(set.run(CancellationToken::new()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn services_are_followed_and_the_last_good_ones_are_kept() {
+    let f = Fixture::new();
+    f.script.on(
+        "_http._tcp.app",
+        [
+            Reply::Listed(&["a.app.:80", "b.app.:81"]),
+            Reply::Listed(&["a.app.:80", "b.app.:81"]),
+            Reply::Failed(LookupError::NoServices),
+            Reply::Listed(&["b.app.:81"]),
+        ],
+    );
+    let name = f
+        .set
+        .watch_services("_http._tcp.app", &Terms::default(), When::Begun);
+    time::sleep(Duration::from_secs(5)).await;
+    assert!(!name.is_ready(), "nothing begins by itself");
+    f.set.begin();
+    let answer = name.ready().await;
+    assert_eq!(answer.records(), ["a.app.:80", "b.app.:81"].map(service));
+    f.until(6.5).await;
+    assert_eq!(name.generation(), 1, "the same again is no change");
+    f.until(7.5).await;
+    let kept = name.current();
+    assert_eq!((kept.records().len(), kept.generation()), (2, 1));
+    assert!(matches!(kept.state(), State::Stale(LookupError::NoServices)));
+    f.until(9.5).await;
+    assert_eq!(name.current().records(), [service("b.app.:81")]);
+    assert_eq!(name.generation(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_that_is_let_go_of_ends_at_once_even_within_a_look_up() {
+    let f = Fixture::new();
+    f.script.on("slow", [Reply::Silence]);
+    f.script.on("idle", [Reply::Found(&["192.0.2.1"], 3600)]);
+    for host in ["slow", "idle"] {
+        let name = f.set.watch_as(host, &Terms::default(), When::Now);
+        time::sleep(Duration::from_millis(10)).await;
+        let other = Arc::clone(&name);
+        drop(name);
+        time::sleep(Duration::from_millis(10)).await;
+        assert_eq!(f.set.len(), 1, "somebody uses {host}");
+        drop(other);
+        time::sleep(Duration::from_millis(10)).await;
+        assert_eq!(f.set.len(), 0, "{host}");
+    }
+    assert_eq!((f.asked("slow").len(), f.asked("idle").len()), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_that_is_to_be_looked_up_more_often_is_another_name() {
+    let f = Fixture::new();
+    f.script.on("app", [Reply::Found(&["192.0.2.1"], 3600)]);
+    let often = Terms {
+        refresh: Some(Duration::from_secs(5)),
+        ..Terms::default()
+    };
+    let names = [
+        f.set.watch_as("app", &often, When::Now),
+        f.set.watch_as("APP", &often, When::Now),
+    ];
+    assert!(Arc::ptr_eq(&names[0], &names[1]));
+    f.until(12.0).await;
+    assert_eq!(f.asked("app"), [0, 5, 10]);
+    let usual = f.watch("app", &[]);
+    assert!(!Arc::ptr_eq(&names[0], &usual));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_look_up_ends_when_its_own_terms_say() {
+    let f = Fixture::new();
+    f.script.on("app", [Reply::Silence]);
+    let terms = Terms {
+        timeout: Some(Duration::from_secs(2)),
+        ..Terms::default()
+    };
+    let name = f.set.watch_as("app", &terms, When::Now);
+    name.ready().await;
+    assert_eq!(f.start.elapsed(), Duration::from_secs(2));
 }
