@@ -8,6 +8,7 @@ mod matchers;
 mod proxy;
 mod servers;
 mod tls;
+mod transport;
 
 /// One name, and what Doorway does with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +89,7 @@ fn areas() -> [&'static [Support]; 8] {
         global::ROWS,
         servers::ROWS,
         proxy::ROWS,
-        proxy::TRANSPORT,
+        transport::ROWS,
         tls::ROWS,
         log::ROWS,
     ]

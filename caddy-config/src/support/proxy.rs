@@ -1,9 +1,9 @@
-//! Options of `reverse_proxy` and of its transport.
+//! Options of `reverse_proxy`.
 
 use super::{
-    Area::{ReverseProxy, Transport as Http},
+    Area::ReverseProxy,
     Support,
-    SupportState::{Accepted, Active, Pending, Refused},
+    SupportState::{Accepted, Active, Refused},
     row,
 };
 
@@ -284,146 +284,5 @@ pub(super) const ROWS: &[Support] = &[
         "max_buffer_size",
         Refused,
         "Caddy has dropped it; write `request_buffers` and `response_buffers`",
-    ),
-];
-
-pub(super) const TRANSPORT: &[Support] = &[
-    row(Http, "dial_timeout", Active, ""),
-    row(
-        Http,
-        "dial_fallback_delay",
-        Active,
-        "negative: an address is tried when the one before has failed",
-    ),
-    row(Http, "response_header_timeout", Active, ""),
-    row(
-        Http,
-        "expect_continue_timeout",
-        Active,
-        "1 second without it; the client is told to go on then",
-    ),
-    row(
-        Http,
-        "read_timeout",
-        Active,
-        "of one read; while a request is being sent, its answer is not waited for",
-    ),
-    row(Http, "write_timeout", Active, "of one write"),
-    row(
-        Http,
-        "read_buffer",
-        Accepted,
-        "the size of buffers is Doorway's own",
-    ),
-    row(
-        Http,
-        "write_buffer",
-        Accepted,
-        "the size of buffers is Doorway's own",
-    ),
-    row(
-        Http,
-        "max_response_header",
-        Active,
-        "64 KiB without it, of any size in Caddy up to 10 MiB; at most 256 fields",
-    ),
-    row(Http, "keepalive", Active, ""),
-    row(
-        Http,
-        "keepalive_interval",
-        Active,
-        "15 seconds without it; at least one",
-    ),
-    row(
-        Http,
-        "keepalive_idle_conns",
-        Accepted,
-        "idle connections are limited to each upstream, not in all",
-    ),
-    row(Http, "keepalive_idle_conns_per_host", Active, ""),
-    row(
-        Http,
-        "max_conns_per_host",
-        Active,
-        "of all threads; ten requests wait for each, at least a hundred, for 10 seconds, and get a 503 then",
-    ),
-    row(
-        Http,
-        "compression",
-        Active,
-        "`off`, which is how it always is: what client and upstream agree on is passed on",
-    ),
-    row(
-        Http,
-        "versions",
-        Active,
-        "1.1, 2 or both over TLS, by ALPN; h2c without TLS",
-    ),
-    row(
-        Http,
-        "versions 3",
-        Pending,
-        "HTTP/3 to upstreams is not there; leave the option out",
-    ),
-    row(Http, "tls", Active, ""),
-    row(Http, "tls_client_auth", Active, "a certificate file and its key"),
-    row(Http, "tls_insecure_skip_verify", Active, "with a warning"),
-    row(
-        Http,
-        "tls_curves",
-        Active,
-        "x25519mlkem768, x25519, secp256r1, secp384r1",
-    ),
-    row(Http, "tls_timeout", Active, "10 seconds without it"),
-    row(
-        Http,
-        "tls_trust_pool",
-        Active,
-        "file, inline, system; a server may show a certificate of the file itself",
-    ),
-    row(Http, "tls_trusted_ca_certs", Active, ""),
-    row(
-        Http,
-        "tls_server_name",
-        Active,
-        "with placeholders of the environment, none of the request",
-    ),
-    row(
-        Http,
-        "tls_renegotiation",
-        Active,
-        "`never`, which is how it always is",
-    ),
-    row(Http, "tls_except_ports", Active, ""),
-    row(
-        Http,
-        "proxy_protocol",
-        Active,
-        "the client's address without its port, as in Caddy; connections are not shared between clients",
-    ),
-    row(
-        Http,
-        "network_proxy",
-        Pending,
-        "upstreams are reached directly; `network_proxy none` says so",
-    ),
-    row(
-        Http,
-        "network_proxy none",
-        Active,
-        "the environment's proxies are never used",
-    ),
-    row(
-        Http,
-        "forward_proxy_url",
-        Pending,
-        "upstreams are reached directly; remove it",
-    ),
-    row(Http, "resolvers", Active, ""),
-    row(
-        Http,
-        "local_address",
-        Active,
-        "an IP address, with a port or without one",
     ),
 ];
