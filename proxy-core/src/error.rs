@@ -16,6 +16,21 @@ pub(crate) enum Side {
     Proxy,
 }
 
+/// When a request failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Phase {
+    /// While it was read.
+    Request,
+    /// On its way through the routes.
+    Routes,
+    /// While an upstream was chosen and reached.
+    Connect,
+    /// While an answer was awaited.
+    Wait,
+    /// While the answer was on its way.
+    Answer,
+}
+
 /// Why a request failed. One name per kind, as logs and counters show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Reason {
@@ -25,6 +40,12 @@ pub(crate) enum Reason {
     ClientBody,
     /// The client left before the answer was complete.
     ClientGone,
+    /// The client took nothing of the answer for too long, or not all of it in time.
+    Stalled,
+    /// The proxy, or the listener, was stopped before the answer was complete.
+    Stopped,
+    /// The configuration closes the connection (`abort`).
+    Aborted,
     /// The token in a system path does not decode or lies outside every CIDR.
     BadToken,
     /// The pod of a valid token refuses connections: its sessions are gone.
@@ -88,6 +109,7 @@ pub(crate) struct Failure {
     pub(crate) status: StatusCode,
     /// The seconds after which trying again makes sense.
     pub(crate) retry_after: Option<u8>,
+    pub(crate) phase: Phase,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -107,6 +129,7 @@ impl Reason {
             Self::BadRequest(_)
             | Self::ClientBody
             | Self::ClientGone
+            | Self::Stalled
             | Self::BadToken
             | Self::NoRoute
             | Self::Misdirected
@@ -125,6 +148,8 @@ impl Reason {
             | Self::NoTunnel
             | Self::Busy
             | Self::BadUpstream
+            | Self::Stopped
+            | Self::Aborted
             | Self::Loop
             | Self::Raised
             | Self::AuthenticationBusy
@@ -141,7 +166,7 @@ impl Reason {
         match self {
             Self::BadRequest(_) | Self::ClientBody => StatusCode::BAD_REQUEST,
             // Never sent: nobody is there to read it. It is what the access log shows.
-            Self::ClientGone => StatusCode::from_u16(499).unwrap_or(StatusCode::BAD_REQUEST),
+            Self::ClientGone | Self::Stalled | Self::Stopped | Self::Aborted => StatusCode::from_u16(499).unwrap_or(StatusCode::BAD_REQUEST),
             Self::BadToken | Self::DeadPod => StatusCode::GONE,
             Self::Unresolved
             | Self::Refused
@@ -168,11 +193,46 @@ impl Reason {
         }
     }
 
+    /// When it happens, unless a [`Failure`] says otherwise.
+    fn phase(self) -> Phase {
+        match self {
+            Self::BadRequest(_) | Self::ClientBody | Self::BodyTooLong => Phase::Request,
+            Self::NoUpstream
+            | Self::Busy
+            | Self::DeadPod
+            | Self::Unresolved
+            | Self::Refused
+            | Self::Unreachable
+            | Self::Handshake
+            | Self::TimedOut => Phase::Connect,
+            Self::Closed | Self::BadResponse | Self::ClientGone => Phase::Wait,
+            Self::Cut | Self::Stalled | Self::Stopped | Self::NoTunnel => Phase::Answer,
+            Self::BadToken
+            | Self::NoRoute
+            | Self::Misdirected
+            | Self::Unauthenticated
+            | Self::Aborted
+            | Self::Loop
+            | Self::Raised
+            | Self::AuthenticationBusy
+            | Self::BodySpent
+            | Self::BadMethod
+            | Self::BadUpstream
+            | Self::BadStatus
+            | Self::BadExpression
+            | Self::NothingCaught
+            | Self::TooDeep => Phase::Routes,
+        }
+    }
+
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::BadRequest(reason) => reason,
             Self::ClientBody => "the request body is incomplete or malformed",
             Self::ClientGone => "the client left",
+            Self::Stalled => "the client did not take the answer in time",
+            Self::Stopped => "the proxy was stopped before the answer was complete",
+            Self::Aborted => "the configuration closes the connection",
             Self::BadToken => "the token in the path names no pod",
             Self::DeadPod => "the pod of the token refuses connections",
             Self::Unresolved => "the upstream's name has no address",
@@ -216,6 +276,10 @@ impl Failure {
     pub(crate) fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
+    }
+
+    pub(crate) fn with_phase(self, phase: Phase) -> Self {
+        Self { phase, ..self }
     }
 
     pub(crate) fn with_status(mut self, status: StatusCode) -> Self {
@@ -269,6 +333,7 @@ impl From<Reason> for Failure {
             reason,
             status: reason.status(),
             retry_after: None,
+            phase: reason.phase(),
             source: None,
         }
     }
@@ -301,6 +366,18 @@ impl fmt::Display for TookTooLong {
 }
 
 impl StdError for TookTooLong {}
+
+impl Phase {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Routes => "routes",
+            Self::Connect => "connect",
+            Self::Wait => "wait",
+            Self::Answer => "answer",
+        }
+    }
+}
 
 impl Side {
     pub(crate) fn as_str(self) -> &'static str {

@@ -124,6 +124,7 @@ pub(crate) async fn drain(worker: &Worker) -> Report {
     worker.connections.drain();
     let grace = worker.view.current().grace;
     let drained = worker.tasks.drain(grace).await == Drained::Complete;
+    worker.connections.stop();
     Report {
         drained,
         connections_left: worker.connections.len(),

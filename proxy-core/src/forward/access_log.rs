@@ -20,8 +20,8 @@ use self::entry::Entry;
 use super::exchange::Failed;
 use crate::body::Body;
 use crate::clock;
-use crate::error::Reason;
-use crate::http::connection::Connection;
+use crate::error::{Phase, Reason};
+use crate::http::connection::{ConnState, Connection};
 use crate::log::Record as _;
 use crate::request::host_name_of;
 use crate::stats::Counters;
@@ -35,6 +35,8 @@ pub(crate) struct Access {
     /// For those that the request names itself.
     sinks: Arc<[Arc<Sink>]>,
     began: Instant,
+    /// Of the client's connection: it knows why that was closed.
+    connection: Arc<ConnState>,
     counters: Option<Arc<Counters>>,
     entry: Entry,
 }
@@ -75,6 +77,7 @@ impl Access {
             loggers,
             sinks: Arc::clone(&logs.sinks),
             began: Instant::now(),
+            connection: Arc::clone(connection.state()),
             counters: None,
             entry: Entry {
                 at: clock::wall(),
@@ -133,6 +136,12 @@ impl Access {
         response.map(|body| Body::around(Logged::new(body, self)))
     }
 
+    /// The client gets no more of the answer.
+    fn leave(&mut self, phase: Phase) {
+        let reason = self.connection.cut_by().unwrap_or(Reason::ClientGone);
+        self.entry.failure.get_or_insert((reason, phase));
+    }
+
     /// What became known of the request.
     pub(crate) fn note(&mut self, seen: Seen) {
         if seen.is_skipped {
@@ -148,7 +157,7 @@ impl Access {
         entry.is_unhandled = seen.is_unhandled;
         if let Some(Failed { failure, upstream }) = seen.failed {
             entry.upstream = upstream;
-            entry.failure = Some(failure.reason);
+            entry.failure = Some((failure.reason, failure.phase));
         } else if let Some(upstream) = seen.upstream {
             entry.upstream = entry::socket_address(upstream);
         }
@@ -157,11 +166,11 @@ impl Access {
 
 impl Drop for Access {
     fn drop(&mut self) {
+        if self.entry.status == CLIENT_LEFT {
+            self.leave(Phase::Wait);
+        }
         let entry = &mut self.entry;
         entry.took = self.began.elapsed();
-        if entry.status == CLIENT_LEFT && entry.failure.is_none() {
-            entry.failure = Some(Reason::ClientGone);
-        }
         let (level, at) = (entry.level(), entry.at);
         for logger in &*self.loggers {
             let writes = |sink: &&Arc<Sink>| !sink.writer.is_nowhere() && sink.keeps(level, at);

@@ -13,7 +13,7 @@ use super::choice::Choice;
 use super::interim::Interim;
 use super::worker::Worker;
 use crate::body::{Body, Held};
-use crate::error::{Failure, Reason, Side};
+use crate::error::{Failure, Phase, Reason, Side};
 use crate::facts::Chosen;
 use crate::http::forwarded::Added;
 use crate::request::{self, Context};
@@ -365,7 +365,10 @@ pub(super) async fn send(
             None => answer.await,
             Some(limit) => match tokio::time::timeout(limit, Box::pin(answer)).await {
                 Ok(answer) => answer,
-                Err(_) => return Err(Missed::Sent(Reason::TimedOut.into())),
+                Err(_) => {
+                    let failure = Failure::from(Reason::TimedOut).with_phase(Phase::Wait);
+                    return Err(Missed::Sent(failure));
+                }
             },
         };
         let SendFailure { fate, failure } = match answer {

@@ -241,7 +241,12 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
     /// Takes one step; `None`: the routes go on.
     fn step(&mut self, step: Step<'a>) -> Option<Next<'a>> {
         match step {
-            Step::Static(fixed) if fixed.abort => Some(Next::Answer(None)),
+            Step::Static(fixed) if fixed.abort => {
+                if let Some((_, seen)) = self.log.as_deref_mut() {
+                    seen.failed.get_or_insert_with(|| Reason::Aborted.into());
+                }
+                Some(Next::Answer(None))
+            }
             Step::Static(fixed) => self.say(fixed),
             Step::Proxy(number) => self.proxy(number),
             Step::Authenticate(users) => self.authenticate(users),

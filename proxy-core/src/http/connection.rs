@@ -11,6 +11,7 @@ use http::HeaderValue;
 use http1_codec::server::{Command, Control, Phase};
 
 use crate::clock;
+use crate::error::Reason;
 use crate::facts::TlsFacts;
 
 /// How many bytes of interim responses may wait for a client. Further ones are dropped: they are hints, and an
@@ -21,6 +22,10 @@ const MAX_INTERIM: usize = 64 * 1024;
 const DRAIN: u8 = 1;
 const TIME_OUT: u8 = 2;
 const CLOSE: u8 = 4;
+
+/// Why the proxy closed a connection.
+const STALLED: u8 = 1;
+const STOPPED: u8 = 2;
 
 /// The facts of a client connection that its requests use.
 #[derive(Clone, Debug)]
@@ -51,6 +56,7 @@ pub(crate) struct ConnState {
     multiplexed: AtomicBool,
     checked: AtomicBool,
     commands: AtomicU8,
+    cut_by: AtomicU8,
     wake: AtomicWaker,
     has_interim: AtomicBool,
     interim: Mutex<Vec<u8>>,
@@ -251,6 +257,23 @@ impl ConnState {
         };
         self.commands.fetch_or(bit, Ordering::Release);
         self.wake.wake();
+    }
+
+    /// Notes why the connection is closed although an answer is under way: what was said first holds.
+    pub(crate) fn cut(&self, by: Reason) {
+        let code = if by == Reason::Stalled { STALLED } else { STOPPED };
+        let _first = self
+            .cut_by
+            .compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Why the proxy closed it, if it did.
+    pub(crate) fn cut_by(&self) -> Option<Reason> {
+        match self.cut_by.load(Ordering::Relaxed) {
+            STALLED => Some(Reason::Stalled),
+            STOPPED => Some(Reason::Stopped),
+            _ => None,
+        }
     }
 
     /// Waits until the driver is asked to do something.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use http1_codec::server::Command;
 
 use super::connection::{Activity, ConnState, Group};
+use crate::error::Reason;
 
 /// How often the sweeper looks; every limit is kept to within this.
 pub(crate) const TICK: Duration = Duration::from_secs(1);
@@ -205,9 +206,23 @@ impl Connections {
             let of_body = entry.bodies.tick(activity, &entry.limits);
             let of_streams = entry.offers.tick(&entry.state, &entry.limits);
             let of_leaving = entry.leaving.as_mut().and_then(Leaving::tick);
-            if let Some(command) = of_phase.max(of_body).max(of_streams).max(of_leaving) {
+            let of_client = of_phase.max(of_body).max(of_streams);
+            if let Some(command) = of_client.max(of_leaving) {
+                if command == Command::Close {
+                    let stalls = of_client == Some(Command::Close);
+                    entry
+                        .state
+                        .cut(if stalls { Reason::Stalled } else { Reason::Stopped });
+                }
                 entry.state.command(command);
             }
+        }
+    }
+
+    /// Those that are still open are cut off now.
+    pub(crate) fn stop(&self) {
+        for entry in self.lock().entries.values() {
+            entry.state.cut(Reason::Stopped);
         }
     }
 

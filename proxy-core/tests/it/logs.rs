@@ -5,6 +5,7 @@ mod forms;
 use std::net::Ipv4Addr;
 
 use http::Method;
+use serde_json::Value;
 
 use crate::support::browser::Browser;
 use crate::support::logs::{self, AccessLog};
@@ -49,6 +50,7 @@ async fn a_client_that_leaves_is_logged_as_499_and_is_nobody_elses_fault() {
     let line = log.until_lines(1).await.remove(0);
     assert_eq!(line["status"], 499);
     assert_eq!(line["side"], "client");
+    assert_eq!(line["phase"], "wait");
 }
 
 #[tokio::test]
@@ -86,6 +88,136 @@ async fn a_response_that_was_cut_is_logged_as_the_upstreams_fault() {
     assert_eq!(
         (line["status"].as_u64(), line["side"].as_str()),
         (Some(200), Some("upstream"))
+    );
+}
+
+/// Who, when and why of a line.
+fn cause(line: &Value) -> [&str; 3] {
+    ["side", "phase", "reason"].map(|key| line[key].as_str().unwrap_or_default())
+}
+
+#[tokio::test]
+async fn each_line_of_a_failure_says_who_when_and_why() {
+    let refusing = Origin::bind(Ipv4Addr::LOCALHOST).await.addr();
+    let origin = Recorder::start(Ipv4Addr::LOCALHOST, |request| match request.head.target() {
+        "/cut" => Reply::Close(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf".to_vec()),
+        "/closed" => Reply::Close(Vec::new()),
+        "/invalid" => Reply::Close(b"nonsense\r\n\r\n".to_vec()),
+        _ => Reply::ok("ok"),
+    })
+    .await;
+    let silent = Origin::bind(Ipv4Addr::LOCALHOST).await;
+    let log = AccessLog::new();
+    let rig = Rig::site(&format!(
+        "{}\tabort /abort\n\terror /error 418\n\treverse_proxy /refused {refusing}\n\
+         \treverse_proxy /silent {} {{\n\t\ttransport http {{\n\t\t\tresponse_header_timeout 100ms\n\t\t}}\n\t}}\n\
+         \treverse_proxy {}",
+        log.directive(),
+        silent.addr(),
+        origin.addr()
+    ));
+    for (number, (request, expected)) in [
+        (get("/fine"), ["", "", ""]),
+        (
+            get("/cut"),
+            [
+                "upstream",
+                "answer",
+                "the upstream's answer ended before it was whole",
+            ],
+        ),
+        (
+            get("/closed"),
+            [
+                "upstream",
+                "wait",
+                "the upstream closed the connection before its answer",
+            ],
+        ),
+        (
+            get("/invalid"),
+            ["upstream", "wait", "the upstream's answer is not valid HTTP"],
+        ),
+        (
+            get("/refused"),
+            ["upstream", "connect", "the upstream refuses connections"],
+        ),
+        (
+            get("/silent"),
+            ["upstream", "wait", "the upstream did not answer in time"],
+        ),
+        (
+            get("/abort"),
+            ["proxy", "routes", "the configuration closes the connection"],
+        ),
+        (
+            get("/error"),
+            ["proxy", "routes", "the configuration answers with an error"],
+        ),
+        (
+            get("/").replace("\r\n\r\n", "\r\nExpect: y\r\n\r\n"),
+            ["client", "request", "the expectation is not known"],
+        ),
+        (
+            get("/")
+                .replace("GET", "POST")
+                .replace("\r\n\r\n", "\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n"),
+            ["client", "request", "the request body is incomplete or malformed"],
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut wire = rig.wire().await;
+        wire.send(&request).await;
+        wire.more().await;
+        let line = log.until_lines(number + 1).await.remove(number);
+        assert_eq!(cause(&line), expected, "{line}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_the_proxy_cuts_off_is_not_the_clients_leaving() {
+    let origin = Recorder::start(Ipv4Addr::LOCALHOST, |_| {
+        Reply::keep(crate::support::origin::ok(&"x".repeat(64 * 1024 * 1024)))
+    })
+    .await;
+    let log = AccessLog::new();
+    let rig = Rig::caddyfile(&format!(
+        "{{\n\tadmin off\n\tservers {{\n\t\ttimeouts {{\n\t\t\twrite_idle 1s\n\t\t}}\n\t}}\n}}\n\
+         http://{HOST}:0 {{\n\tbind 127.0.0.1\n{}\treverse_proxy {}\n}}\n",
+        log.directive(),
+        origin.addr()
+    ));
+    let mut wire = rig.wire().await;
+    wire.send(get("/")).await;
+    let line = log.until_lines(1).await.remove(0);
+    assert_eq!(
+        cause(&line),
+        ["client", "answer", "the client did not take the answer in time"]
+    );
+    drop(wire);
+
+    let upstream = Origin::bind(Ipv4Addr::LOCALHOST).await;
+    let log = AccessLog::new();
+    let rig = Rig::caddyfile(&format!(
+        "{{\n\tadmin off\n\tgrace_period 1s\n}}\nhttp://{HOST}:0 {{\n\tbind 127.0.0.1\n{}\treverse_proxy {}\n}}\n",
+        log.directive(),
+        upstream.addr()
+    ));
+    let mut wire = rig.wire().await;
+    wire.send(get("/")).await;
+    let mut answering = upstream.accept().await;
+    answering.head().await;
+    rig.stop().await;
+    let line = log.until_lines(1).await.remove(0);
+    assert_eq!(
+        cause(&line),
+        [
+            "proxy",
+            "wait",
+            "the proxy was stopped before the answer was complete"
+        ]
     );
 }
 

@@ -10,7 +10,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 
 use super::Access;
 use crate::body::{Around, Body, BoxError};
-use crate::error::Reason;
+use crate::error::{Phase, Reason, TookTooLong};
 
 type Polled = Poll<Option<Result<Frame<Bytes>, BoxError>>>;
 
@@ -68,9 +68,14 @@ impl HttpBody for Logged {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
         match &frame {
             Some(Ok(frame)) => self.access.entry.size += length(frame),
-            Some(Err(_)) => {
+            Some(Err(error)) => {
                 self.ended = true;
-                self.access.entry.failure.get_or_insert(Reason::Closed);
+                let reason = if error.is::<TookTooLong>() {
+                    Reason::Stalled
+                } else {
+                    Reason::Cut
+                };
+                self.access.entry.failure.get_or_insert((reason, Phase::Answer));
             }
             None => self.ended = true,
         }
@@ -96,7 +101,7 @@ impl Around for Logged {
 impl Drop for Logged {
     fn drop(&mut self) {
         if !self.ended {
-            self.access.entry.failure.get_or_insert(Reason::ClientGone);
+            self.access.leave(Phase::Answer);
         }
     }
 }

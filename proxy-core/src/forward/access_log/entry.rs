@@ -11,7 +11,7 @@ use http::{Method, Version};
 use serde_json::Value;
 
 use super::redact::{self, REDACTED, without_tokens};
-use crate::error::Reason;
+use crate::error::{Phase, Reason};
 use crate::facts::TlsFacts;
 use crate::log::{Fields, Level, Record, digits};
 use crate::routing::template::proto;
@@ -45,7 +45,7 @@ pub(super) struct Entry {
     pub(super) uuid: Option<String>,
     pub(super) extra: Vec<(String, Value)>,
     pub(super) upstream: String,
-    pub(super) failure: Option<Reason>,
+    pub(super) failure: Option<(Reason, Phase)>,
 }
 
 // === impl Entry ===
@@ -88,8 +88,9 @@ impl Record for Entry {
         if !self.upstream.is_empty() {
             fields.text("upstream", &self.upstream);
         }
-        if let Some(reason) = self.failure {
+        if let Some((reason, phase)) = self.failure {
             fields.text("side", reason.side().as_str());
+            fields.text("phase", phase.as_str());
             fields.text("reason", reason.as_str());
         }
     }
@@ -236,7 +237,7 @@ mod tests {
             uuid: Some("u-1".to_owned()),
             extra: vec![("early".to_owned(), "yes".into())],
             upstream: "192.0.2.3:80".to_owned(),
-            failure: Some(Reason::Closed),
+            failure: Some((Reason::Closed, Phase::Wait)),
         }
     }
 
@@ -257,7 +258,7 @@ mod tests {
                 r#""proto":"HTTP/1.1","method":"GET","host":"a.test","uri":"/a","headers":{"User-Agent":["b"]}},"#,
                 r#""bytes_read":0,"user_id":"ann","duration":0.000143000,"size":5,"status":200,"#,
                 r#""resp_headers":{"Server":["x"]},"uuid":"u-1","early":"yes","upstream":"192.0.2.3:80","#,
-                r#""side":"upstream","reason":"the upstream closed the connection before its answer"}"#,
+                r#""side":"upstream","phase":"wait","reason":"the upstream closed the connection before its answer"}"#,
                 "\n"
             )
         );
