@@ -285,7 +285,14 @@ impl Keeper {
         document: Document,
         config: Config,
     ) -> Result<(), Refused> {
-        let wanted = Endpoint::wanted(config.admin.as_ref(), &self.settings.default_address)?;
+        // A document of nothing says nothing about the endpoint either: whoever ran it there finds it there, by the same
+        // rules. Caddy moves it to its default address, where others may be let in.
+        let says_where = !document.is_empty();
+        let wanted = if says_where {
+            Endpoint::wanted(config.admin.as_ref(), &self.settings.default_address)?
+        } else {
+            None
+        };
         let stays = |address: &ListenAddress| serving.as_ref().is_some_and(|serving| serving.is_at(address));
         let taken = match wanted.clone().filter(|address| !stays(address)) {
             Some(address) => Some(Endpoint::bind(address, serving.as_ref()).await?),
@@ -306,7 +313,8 @@ impl Keeper {
         self.running.publish(document);
         match (taken, wanted) {
             (Some(endpoint), _) => *serving = Some(endpoint.serve(&admin, self)),
-            (None, None) => *serving = None,
+            (None, None) if says_where => *serving = None,
+            (None, None) => {}
             (None, Some(address)) => {
                 if let Some(serving) = serving {
                     serving.go_on(&admin, address);

@@ -180,7 +180,7 @@ async fn change(
     }
     let bytes = held.as_ref().map(|held| held.bytes.clone()).unwrap_or_default();
     let is_root = matches!(&place, Target::At(place) if place.is_root());
-    if is_root && bytes.is_empty() && edit != Edit::Delete {
+    if is_root && is_nothing(&bytes) && edit != Edit::Delete {
         return Err(bad(EMPTY));
     }
     let change = Change {
@@ -213,7 +213,7 @@ async fn load(keeper: &Arc<Keeper>, head: &Parts, body: Incoming) -> Result<Repl
         keeper.surroundings(),
     );
     let json = json.map_err(|error| bad(&error.to_string()))?;
-    if json.text.is_empty() {
+    if is_nothing(&json.text) {
         return Err(bad(EMPTY));
     }
     let change = Change {
@@ -247,8 +247,13 @@ async fn adapt(keeper: &Keeper, head: &Parts, body: Incoming) -> Result<Reply, B
 
 // === helpers ===
 
-/// What an empty body is answered with, where Caddy takes it for a configuration of nothing and stops every site.
-const EMPTY: &str = "the request body is empty; send a configuration, or DELETE /config/ to run nothing";
+/// What a body of nothing is answered with, where Caddy takes it for a configuration of nothing and stops every site.
+const EMPTY: &str = "the request body is empty or `null`, which is no configuration; send one, or DELETE /config/ to run nothing";
+
+/// Whether a body holds no configuration: `{}` is one.
+fn is_nothing(body: &[u8]) -> bool {
+    matches!(body.trim_ascii(), b"" | b"null")
+}
 
 fn not_allowed() -> Reply {
     Reply::error(StatusCode::METHOD_NOT_ALLOWED, "method not allowed")

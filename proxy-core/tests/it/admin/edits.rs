@@ -100,6 +100,10 @@ async fn an_empty_body_removes_nothing_and_a_delete_does() {
         Ask::new("POST", "/load"),
         Ask::new("POST", "/config/").json(""),
         Ask::new("PATCH", "/config/").json(""),
+        load("null"),
+        load(" null\n"),
+        Ask::new("POST", "/config/").json("null"),
+        Ask::new("PATCH", "/config/").json("null"),
         Ask::new("POST", "/load")
             .body("")
             .field("Content-Type", "text/caddyfile"),

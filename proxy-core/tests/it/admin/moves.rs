@@ -206,7 +206,38 @@ async fn without_a_word_about_it_the_endpoint_is_at_the_address_of_the_process()
     assert_eq!(client.get("/config/").await, "null\n");
     client.done(&load(site("first"))).await;
     assert_eq!(says(&rig).await, "first");
-    rig.client().await.done(&Ask::new("DELETE", "/config/")).await;
-    assert_eq!(client.get("/config/").await, "null\n");
+    rig.client().await.done(&load("{}")).await;
+    assert_eq!(client.get("/config/").await, "{}\n");
     assert!(rig.control.addresses().is_empty());
+}
+
+#[tokio::test]
+async fn a_configuration_of_nothing_leaves_the_endpoint_where_it_is_and_closed_to_the_same() {
+    let elsewhere = free_address();
+    let options = AdminOptions {
+        address: elsewhere.to_string(),
+        ..AdminOptions::default()
+    };
+    let guarded = site("first").replace(
+        r#""listen":"127.0.0.1:0"}"#,
+        r#""listen":"127.0.0.1:0","enforce_origin":true,"origins":["trusted"]}"#,
+    );
+    let rig = AdminRig::with_options(&guarded, options).await;
+    let client = rig.client().await;
+    let trusted = |method: &str, path: &str| {
+        Ask::new(method, path)
+            .field("Host", "trusted")
+            .field("Origin", "http://trusted")
+    };
+    client.done(&trusted("DELETE", "/config/")).await;
+    assert!(rig.control.addresses().is_empty());
+    assert_eq!(rig.client().await.address, client.address, "it has not moved");
+    assert!(TcpStream::connect(elsewhere).await.is_err());
+    client.refused(403, &Ask::new("GET", "/config/")).await;
+    assert_eq!(client.ask(&trusted("GET", "/config/")).await.text(), "null\n");
+    client
+        .done(&trusted("POST", "/load").json(saying(&elsewhere.to_string(), "second")))
+        .await;
+    assert_eq!(says(&rig).await, "second");
+    assert_eq!(rig.client().await.address, elsewhere);
 }
