@@ -65,7 +65,7 @@ impl StaticResponse {
             cx.answer.insert(header::CONTENT_TYPE, content_type(&body));
         }
         let status = match &self.status {
-            Some(status) => status.of(cx)?,
+            Some(status) => status.or_early_hints(cx)?,
             None => cx.error.as_ref().map_or(StatusCode::OK, |told| told.status),
         };
         if status == StatusCode::EARLY_HINTS {
@@ -103,10 +103,18 @@ impl StaticResponse {
 // === impl Status ===
 
 impl Status {
+    /// The status of an answer that ends the request.
+    ///
     /// # Errors
     ///
-    /// If it is no number that an answer may have.
+    /// If it is no number that such an answer may have.
     pub(crate) fn of(&self, cx: &Context) -> Result<StatusCode, Box<Failure>> {
+        self.or_early_hints(cx)
+            .and_then(|status| (status.as_u16() >= 200).then_some(status).ok_or_else(bad))
+    }
+
+    /// The same, or 103.
+    fn or_early_hints(&self, cx: &Context) -> Result<StatusCode, Box<Failure>> {
         let template = match self {
             Self::Fixed(status) => return Ok(*status),
             Self::Rendered(template) => template,
@@ -117,7 +125,7 @@ impl Status {
             .ok()
             .filter(|code| *code == 103 || (200..=999).contains(code));
         code.and_then(|code| StatusCode::from_u16(code).ok())
-            .ok_or_else(|| Box::new(Failure::from(Reason::BadStatus)))
+            .ok_or_else(bad)
     }
 }
 
@@ -156,6 +164,10 @@ impl Raise {
             failure.with_source(message)
         })
     }
+}
+
+fn bad() -> Box<Failure> {
+    Box::new(Reason::BadStatus.into())
 }
 
 /// As Caddy: JSON if the body is a valid object or array with something in it, else plain text.
@@ -238,7 +250,8 @@ mod tests {
                 .map_err(|failure| failure.status)
         };
         assert_eq!(status("{http.request.uri.query.s}"), Ok(StatusCode::NOT_FOUND));
-        for text in ["", "x", "99", "102", "1000", "-404"] {
+        // Nothing would follow 103, which is for `respond` alone.
+        for text in ["", "x", "99", "101", "102", "103", "199", "1000", "-404"] {
             assert_eq!(status(text), Err(StatusCode::INTERNAL_SERVER_ERROR), "{text}");
         }
     }

@@ -10,10 +10,11 @@ use crate::routing::template::Unknown;
 
 pub(super) fn static_response(compiler: &mut Compiler<'_>, fixed: &model::StaticResponse) -> StaticResponse {
     StaticResponse {
-        status: fixed
-            .status_code
-            .as_ref()
-            .map(|code| status_or_template(compiler, code)),
+        status: fixed.status_code.as_ref().map(|code| match code {
+            // The one that others may follow.
+            model::Status::Code(103) => Status::Fixed(StatusCode::EARLY_HINTS),
+            code => status_or_template(compiler, code),
+        }),
         headers: headers::templates(compiler, &fixed.headers, Unknown::Empty),
         body: Text::new(compiler.template(&fixed.body)),
         close: fixed.close,
@@ -31,9 +32,9 @@ pub(super) fn raise(compiler: &mut Compiler<'_>, error: &model::ErrorResponse) -
     }
 }
 
+/// A status that ends a request, or what gives one.
 pub(in crate::config) fn status_or_template(compiler: &mut Compiler<'_>, code: &model::Status) -> Status {
     match code {
-        model::Status::Code(103) => Status::Fixed(StatusCode::EARLY_HINTS),
         model::Status::Code(code) => Status::Fixed(status(compiler, *code).unwrap_or_default()),
         model::Status::Text(text) => Status::Rendered(compiler.value(text)),
     }
