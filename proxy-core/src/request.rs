@@ -237,18 +237,19 @@ impl Context {
     /// The host follows the field, which a filter changed.
     pub(crate) fn follow_host(&mut self) {
         let last = self.parts.headers.get_all(http::header::HOST).iter().next_back();
-        // What is no host goes nowhere: an empty one is sent, as in Caddy.
-        let valid = |host: &HeaderValue| http1_codec::is_valid_authority(host.as_bytes());
-        self.host = last.map(|host| {
-            if valid(host) {
-                host.clone()
-            } else {
-                HeaderValue::from_static("")
-            }
-        });
+        self.host = last.map(valid_host);
         if let Some(host) = &self.host {
             self.parts.headers.insert(http::header::HOST, host.clone());
         }
+    }
+}
+
+/// `host`, or an empty one if it is none: what is no host goes nowhere, as in Caddy.
+pub(crate) fn valid_host(host: &HeaderValue) -> HeaderValue {
+    if http1_codec::is_valid_authority(host.as_bytes()) {
+        host.clone()
+    } else {
+        HeaderValue::from_static("")
     }
 }
 

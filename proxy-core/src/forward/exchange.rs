@@ -177,7 +177,7 @@ impl Before<'_> {
         if let Some((ops, fields)) = &self.changes {
             let mut fields = fields.clone();
             set_host(way, &mut fields);
-            change(ops, cx, &mut fields);
+            change_request(ops, cx, &mut fields);
             if !fields.contains_key(header::HOST) {
                 set_host(way, &mut fields);
             }
@@ -198,9 +198,16 @@ fn set_host(way: &Way, fields: &mut HeaderMap) {
 /// connection are not among them.
 pub(crate) fn change(ops: &HeaderOps, cx: &Context, fields: &mut HeaderMap) {
     ops.apply(&mut header_ops::Beside { cx, fields });
-    if let Some(host) = fields.get_all(header::HOST).iter().nth(1).cloned() {
-        fields.insert(header::HOST, host);
-    }
+}
+
+/// The same for a request, which has one host at most. What a client wrote into a placeholder's value may be none:
+/// then it is empty, as in Caddy.
+pub(crate) fn change_request(ops: &HeaderOps, cx: &Context, fields: &mut HeaderMap) {
+    change(ops, cx, fields);
+    let mut hosts = fields.get_all(header::HOST).iter();
+    let Some(first) = hosts.next() else { return };
+    let host = hosts.next().unwrap_or(first).clone();
+    fields.insert(header::HOST, request::valid_host(&host));
 }
 
 // === the exchange ===

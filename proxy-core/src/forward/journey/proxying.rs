@@ -332,7 +332,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             if up.per_upstream || cluster.sets_host {
                 before.changes = Some((&up.ops, parts.headers.clone()));
             } else {
-                exchange::change(&up.ops, &self.cx, &mut parts.headers);
+                exchange::change_request(&up.ops, &self.cx, &mut parts.headers);
             }
         }
         let purpose = Purpose {

@@ -189,3 +189,49 @@ async fn an_answer_that_routes_refuse_leaves_the_clients_connection_usable() {
     }
     assert_eq!(said(&wire.ask(get("/")).await).0, 502);
 }
+
+#[tokio::test]
+async fn a_status_from_a_placeholder_that_ends_no_request_is_an_error_and_never_silence() {
+    let origin = by_request().await;
+    let rig = Rig::site(&format!(
+        "\terror /error nope {{query.s}}\n\tredir /redir /there {{query.s}}\n\trespond /respond it {{query.s}}\n\
+         \treverse_proxy /replace {} {{\n\t\treplace_status {{query.s}}\n\t}}",
+        origin.addr()
+    ));
+    for path in ["/error", "/redir", "/respond", "/replace"] {
+        for status in [
+            "", "x", "0", "99", "100", "101", "102", "103", "199", "1000", "65639", "-404",
+        ] {
+            // These two may say 103, and the chain goes on.
+            if status == "103" && ["/redir", "/respond"].contains(&path) {
+                continue;
+            }
+            let answer = rig.get(&format!("{path}?s={status}")).await;
+            assert_eq!(answer.head.status(), 500, "{path} {status}");
+        }
+        let answer = rig.get(&format!("{path}?s=404")).await;
+        assert_eq!(answer.head.status(), 404, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_client_wrote_is_no_host_for_an_upstream_unless_it_is_one() {
+    let origin = by_request().await;
+    for more in ["", "\t\theader_up X-To {upstream_hostport}\n"] {
+        let rig = Rig::site(&format!(
+            "\treverse_proxy {} {{\n\t\theader_up Host {{query.host}}\n{more}\t}}",
+            origin.addr()
+        ));
+        for (given, sent) in [
+            ("b.test:8080", "b.test:8080"),
+            ("a%0d%0aX:1", ""),
+            ("evil.com/x", ""),
+            ("a%20b", ""),
+            ("", ""),
+        ] {
+            assert_eq!(rig.get(&format!("/?host={given}")).await.head.status(), 200);
+            let request = origin.take_requests().remove(0).head;
+            assert_eq!(request.all("host"), [sent], "{given}");
+        }
+    }
+}
