@@ -188,7 +188,8 @@ pub(crate) struct AdaptArgs {
 #[derive(Args, Debug)]
 #[command(after_help = FMT_EXAMPLES)]
 pub(crate) struct FmtArgs {
-    /// The Caddyfile; `-` reads standard input [default: `Caddyfile` in the current directory]
+    /// The Caddyfile, of 32 MiB at most; `-` reads standard input, and a pipe is read to its end [default: `Caddyfile` in
+    /// the current directory]
     #[arg(value_name = "PATH")]
     pub(crate) path: Option<PathBuf>,
     /// The same as PATH

@@ -15,7 +15,18 @@ use crate::exit::Failure;
 pub(crate) struct Environment(BTreeMap<String, String>);
 
 /// Names that hold a secret by custom: their values are never printed.
-const SECRET_WORDS: [&str; 6] = ["SECRET", "TOKEN", "PASSWORD", "PASSWD", "CREDENTIAL", "KEY"];
+const SECRET_WORDS: [&str; 10] = [
+    "AUTH",
+    "COOKIE",
+    "CREDENTIAL",
+    "DSN",
+    "KEY",
+    "PASS",
+    "PRIVATE",
+    "SECRET",
+    "SESSION",
+    "TOKEN",
+];
 
 // === impl Environment ===
 
@@ -188,6 +199,21 @@ mod tests {
             "db_password=(not shown)",
         ];
         assert_eq!(lines, hidden);
+        for name in [
+            "PASS",
+            "my_pass",
+            "BASIC_AUTH",
+            "COOKIE",
+            "Session_Id",
+            "SENTRY_DSN",
+            "AWS_CREDENTIALS",
+            "PRIVATE_PEM",
+            "API_KEY",
+            "GH_TOKEN",
+        ] {
+            let lines: Vec<String> = Environment::from([(name, "s3cr3t")]).printable().collect();
+            assert_eq!(lines, [format!("{name}=(not shown)")]);
+        }
         assert!(!format!("{environment:?}").contains("s3cr3t"));
     }
 }

@@ -74,6 +74,24 @@ fn standard_input_is_laid_out_whatever_it_was() {
 }
 
 #[test]
+fn a_pipe_is_laid_out_and_what_never_ends_is_refused() {
+    let directory = Directory::new();
+    let mut piped = doorway(directory.path(), &["fmt", "--diff", "/dev/stdin"]);
+    let printed = finish_with_input(&mut piped, LAID_OUT);
+    assert_eq!((printed.code, printed.stderr.as_str()), (Some(0), ""));
+    let endless = finish(&mut doorway(directory.path(), &["fmt", "/dev/zero"]));
+    assert_eq!((endless.code, endless.stdout.as_str()), (Some(1), ""));
+    assert!(
+        endless.stderr.contains("longer than 32 MiB"),
+        "{}",
+        endless.stderr
+    );
+    let device = finish(&mut doorway(directory.path(), &["fmt", "-w", "/dev/null"]));
+    assert_eq!(device.code, Some(2));
+    assert!(device.stderr.contains("not a regular file"), "{}", device.stderr);
+}
+
+#[test]
 fn what_cannot_be_laid_out_says_why() {
     let directory = Directory::with("config.json", "{}");
     let refused = finish(&mut doorway(directory.path(), &["fmt", "config.json"]));
