@@ -23,6 +23,10 @@ use self::verifier::Waiting;
 /// The realm, unless the configuration names one.
 pub(crate) const REALM: &str = "restricted";
 
+/// Seconds after which it makes sense to ask again where too many passwords were being compared: by then those of one
+/// client are done, at a usual cost.
+pub(crate) const RETRY_AFTER: u8 = 5;
+
 /// As browsers and scripts write it, with padding or without.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
@@ -104,7 +108,7 @@ impl BasicAuth {
     }
 
     /// Looks at `Authorization`, and begins to compare if that has to be. Of many comparisons those of one `client` wait
-    /// for each other.
+    /// for each other, and only a few of them.
     pub(crate) fn check(&self, headers: &HeaderMap, client: Option<IpAddr>) -> Check {
         let Some(Credentials { user, password }) = credentials(headers) else {
             return Check::Known(Verdict::Refused);

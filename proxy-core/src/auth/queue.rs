@@ -4,6 +4,10 @@
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv6Addr};
 
+/// Jobs of one client that may wait for one user: more would take too long to be of use to anybody, and whoever shares the
+/// client's address would wait behind them.
+const OF_OWNER: usize = 4;
+
 /// Jobs that wait.
 #[derive(Debug)]
 pub(super) struct Queue<J> {
@@ -51,6 +55,14 @@ impl<J> Queue<J> {
     /// Whether there is no room but in the place of another job.
     pub(super) const fn is_full(&self) -> bool {
         self.waiting >= self.most
+    }
+
+    /// Whether `owner` has as many jobs as one may have.
+    pub(super) fn has_enough(&self, owner: Owner) -> bool {
+        let of_user = self.users.iter().find(|(user, _)| *user == owner.user);
+        of_user
+            .and_then(|(_, clients)| clients.iter().find(|(client, _)| *client == owner.client))
+            .is_some_and(|(_, jobs)| jobs.len() >= OF_OWNER)
     }
 
     /// Adds a job behind those of its owner.

@@ -35,7 +35,7 @@ pub(crate) struct Verifier {
 pub(super) enum Begun {
     Known(bool),
     Comparing(Waiting),
-    /// There is no room in the queue.
+    /// There is no room in the queue, or none for more of this client.
     Busy,
 }
 
@@ -178,7 +178,7 @@ impl State {
     /// Whether there is room for a job of `owner`. Jobs that nobody waits for make some, and one of those who have
     /// more: whoever waits for it is told that it is not made.
     fn has_room(&mut self, owner: Owner) -> bool {
-        if !self.queue.is_full() {
+        if !self.queue.is_full() && !self.queue.has_enough(owner) {
             return true;
         }
         let under_way = &mut self.under_way;
@@ -189,6 +189,9 @@ impl State {
             }
             is_wanted
         });
+        if self.queue.has_enough(owner) {
+            return false;
+        }
         if !self.queue.is_full() {
             return true;
         }

@@ -18,7 +18,7 @@ use super::access_log::{Access, Seen};
 use super::interim;
 use super::view::{ServerView, View};
 use super::worker::Worker;
-use crate::auth::{Check, Verdict};
+use crate::auth::{self, Check, Verdict};
 use crate::body::{Body, BoxError};
 use crate::encode::{self, Encode, first_piece};
 use crate::error::{Failure, Reason};
@@ -409,7 +409,10 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
                 }
                 self.fail(Reason::Unauthenticated.into())
             }
-            Verdict::Busy => self.fail(Reason::AuthenticationBusy.into()),
+            Verdict::Busy => {
+                let busy = Failure::from(Reason::AuthenticationBusy);
+                self.fail(busy.with_retry_after(auth::RETRY_AFTER))
+            }
         }
     }
 

@@ -25,14 +25,9 @@ pub(crate) fn gone(status: StatusCode) -> Response<Body> {
     response
 }
 
-/// The answer while no upstream is available: says so, and when trying again makes sense.
-pub(crate) fn unavailable(status: StatusCode, retry_after: Option<u8>) -> Response<Body> {
-    let mut response = said(status, Reason::NoUpstream.as_str());
-    if let Some(seconds) = retry_after {
-        let seconds = HeaderValue::from(u16::from(seconds));
-        response.headers_mut().insert(header::RETRY_AFTER, seconds);
-    }
-    response
+/// The answer while no upstream is available: says so.
+pub(crate) fn unavailable(status: StatusCode) -> Response<Body> {
+    said(status, Reason::NoUpstream.as_str())
 }
 
 /// An answer without a body, to a request that failed among the routes.

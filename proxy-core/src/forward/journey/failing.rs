@@ -1,6 +1,6 @@
 //! What becomes of a request that failed.
 
-use http::{Request, Response, StatusCode, header};
+use http::{HeaderValue, Request, Response, StatusCode, header};
 
 use super::{Journey, Next};
 use crate::body::Body;
@@ -130,9 +130,13 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         let mut response = match reason {
             // Whoever holds the token looks at this answer.
             Reason::BadToken | Reason::DeadPod => reply::gone(status),
-            Reason::NoUpstream => reply::unavailable(status, retry_after),
+            Reason::NoUpstream => reply::unavailable(status),
             reason => reply::empty(status, reason),
         };
+        if let Some(seconds) = retry_after {
+            let seconds = HeaderValue::from(u16::from(seconds));
+            response.headers_mut().insert(header::RETRY_AFTER, seconds);
+        }
         if self.cx.answer.is_empty() {
             return response;
         }

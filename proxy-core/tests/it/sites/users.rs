@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
 use crate::support::logs::AccessLog;
 use crate::support::rig::{HOST, Rig};
@@ -93,4 +94,28 @@ async fn hashes_that_are_none_are_refused_without_being_shown() {
         let error = rig.load(&text).await.unwrap_err();
         assert!(error.contains("ann") && !error.contains(hash), "{error}");
     }
+}
+
+#[tokio::test]
+async fn who_asks_to_compare_many_passwords_at_once_is_told_to_come_back() {
+    // As hard to compare as real ones, so that those that come meanwhile find others waiting.
+    let costly = BCRYPT.replace("$04$", "$11$");
+    let rig = Rig::site(&format!("\tbasic_auth {{\n\t\tann {costly}\n\t}}\n\trespond in"));
+    let mut answers: FuturesUnordered<_> = (0..16)
+        .map(|number| {
+            let rig = &rig;
+            async move {
+                let mut wire = rig.wire().await;
+                wire.ask(get("/", "ann", &number.to_string())).await
+            }
+        })
+        .collect();
+    while let Some(answer) = answers.next().await {
+        if answer.head.status() == 503 {
+            assert_eq!(answer.head.field("retry-after").as_deref(), Some("5"));
+            return;
+        }
+        assert_eq!(answer.head.status(), 401);
+    }
+    panic!("all of them wait");
 }
