@@ -7,7 +7,7 @@ mod tls;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use caddy_config::{Part, Placeholder};
+use caddy_config::{Part, Placeholder, ProxyPart};
 
 pub(crate) use self::render::proto;
 use super::map::{Given, Map};
@@ -77,6 +77,26 @@ impl Template {
         let mut out = String::new();
         let mut maps = MAX_MAPS;
         self.render_to(&mut out, cx, &mut maps);
+        out
+    }
+
+    /// The text for one request as the value of a field. Values of other fields are as they came, be they UTF-8 or not.
+    pub(crate) fn render_bytes(&self, cx: &Context) -> Vec<u8> {
+        if !self.0.iter().any(Piece::is_field) {
+            return self.render(cx).into_bytes();
+        }
+        let (mut out, mut text) = (Vec::new(), String::new());
+        let mut maps = MAX_MAPS;
+        for piece in &self.0 {
+            if let Piece::Placeholder { placeholder, .. } = piece
+                && render::field(placeholder, cx, &mut out)
+            {
+                continue;
+            }
+            text.clear();
+            piece.render_to(&mut text, cx, &mut maps);
+            out.extend_from_slice(text.as_bytes());
+        }
         out
     }
 
@@ -173,6 +193,19 @@ fn piece(placeholder: &Placeholder, unknown: Unknown, slots: &mut Slots) -> Piec
 // === impl Piece ===
 
 impl Piece {
+    /// Whether it is the value of a field.
+    fn is_field(&self) -> bool {
+        matches!(
+            self,
+            Self::Placeholder {
+                placeholder: Placeholder::RequestHeader(_)
+                    | Placeholder::ResponseHeader(_)
+                    | Placeholder::Proxy(ProxyPart::Header(_)),
+                ..
+            }
+        )
+    }
+
     fn render_to(&self, out: &mut String, cx: &Context, maps: &mut u32) {
         match self {
             Self::Text(text) => out.push_str(text),

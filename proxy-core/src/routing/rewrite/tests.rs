@@ -92,6 +92,8 @@ fn a_prefix_is_taken_off_whatever_its_case_and_escapes() {
         ("/api", "/api", "/"),
         ("/api", "/apix", "/x"),
         ("/api", "/other//x", "/other/x"),
+        // What is no escape is data, and is written as such.
+        ("/api", "/api/%zz", "/%25zz"),
         // The slash behind the prefix, escaped, is the one that the rest begins with; one more is data.
         ("/api", "/api%2Fx%2fy", "/x%2fy"),
         ("/api", "/api/%2fx", "/%2fx"),

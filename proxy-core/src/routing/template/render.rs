@@ -215,6 +215,27 @@ fn proto_name(version: Version) -> &'static str {
     }
 }
 
+/// Writes the value of a field as it came. `false` if `placeholder` is none, or the field is not there.
+pub(super) fn field(placeholder: &Placeholder, cx: &Context, out: &mut Vec<u8>) -> bool {
+    let (headers, name) = match placeholder {
+        Placeholder::RequestHeader(name) => (&cx.parts.headers, name),
+        Placeholder::ResponseHeader(name) => (&cx.answer, name),
+        Placeholder::Proxy(ProxyPart::Header(name)) => match &cx.caught {
+            Some(caught) => (caught.headers(), name),
+            None => return false,
+        },
+        _ => return false,
+    };
+    let mut found = false;
+    for value in headers.get_all(name) {
+        if std::mem::replace(&mut found, true) {
+            out.push(b',');
+        }
+        out.extend_from_slice(value.as_bytes());
+    }
+    found
+}
+
 fn push_joined(out: &mut String, headers: &HeaderMap, name: &str) {
     let values = headers.get_all(name).iter().map(HeaderValue::as_bytes);
     push_list(out, values.map(String::from_utf8_lossy));
