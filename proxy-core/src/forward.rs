@@ -1,6 +1,7 @@
 //! Forwarding: one request, from its head checks to the end of its answer. Read [`pipeline`] first.
 
 pub(crate) mod access_log;
+mod addresses;
 mod attempts;
 mod choice;
 pub(crate) mod exchange;

@@ -1,6 +1,7 @@
 //! HTTP as the proxy speaks it to clients: connections, head checks, header rules, replies.
 
 pub(crate) mod buffer;
+pub(crate) mod clients;
 pub(crate) mod connection;
 pub(crate) mod forwarded;
 pub(crate) mod frames;

@@ -3,7 +3,6 @@
 pub(crate) mod accept;
 pub(crate) mod acceptor;
 pub(crate) mod bind;
-pub(crate) mod clients;
 mod handshake;
 mod socket;
 

@@ -8,6 +8,7 @@ use http::{Request, Response, StatusCode};
 use tokio::time::Instant;
 use tracing::debug;
 
+use super::addresses::{Choices, Pod};
 use super::attempts;
 use super::choice::Choice;
 use super::interim::Interim;
@@ -20,7 +21,7 @@ use crate::request::{self, Context};
 use crate::routing::header_ops::{self, HeaderOps};
 use crate::routing::matcher::MatcherSet;
 use crate::upstream::channel::{Channel, Fate, Home, SendFailure};
-use crate::upstream::cluster::{Addresses, Cluster, Upstream};
+use crate::upstream::cluster::{Cluster, Upstream};
 use crate::upstream::gate::{Grant, Permit};
 use crate::upstream::transport::{Purpose, Transport, Way};
 
@@ -460,58 +461,4 @@ async fn open(
         worker.pool.named(address.ip());
     }
     Ok(opened)
-}
-
-// === addresses ===
-
-/// Addresses that lead to the same application.
-pub(super) trait Choices: Sync {
-    fn first(&self) -> Option<SocketAddr>;
-    fn all(&self) -> impl Iterator<Item = SocketAddr> + Send;
-    /// Whether a name leads to them, which may lead elsewhere later.
-    fn by_name(&self) -> bool;
-    /// What else leads there.
-    fn way(&self) -> &Way;
-}
-
-/// One pod of a server.
-struct Pod<'v> {
-    address: SocketAddr,
-    way: &'v Way,
-}
-
-impl Choices for Addresses {
-    fn first(&self) -> Option<SocketAddr> {
-        Self::first(self)
-    }
-
-    fn all(&self) -> impl Iterator<Item = SocketAddr> + Send {
-        self.iter()
-    }
-
-    fn by_name(&self) -> bool {
-        true
-    }
-
-    fn way(&self) -> &Way {
-        self.way()
-    }
-}
-
-impl Choices for Pod<'_> {
-    fn first(&self) -> Option<SocketAddr> {
-        Some(self.address)
-    }
-
-    fn all(&self) -> impl Iterator<Item = SocketAddr> + Send {
-        std::iter::once(self.address)
-    }
-
-    fn by_name(&self) -> bool {
-        false
-    }
-
-    fn way(&self) -> &Way {
-        self.way
-    }
 }

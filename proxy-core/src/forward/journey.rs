@@ -1,5 +1,7 @@
 //! One request from its head to its answer, step by step: what the routes ask for, until something answers.
 
+mod answering;
+mod body;
 mod failing;
 mod proxying;
 mod targets;
@@ -7,8 +9,8 @@ mod targets;
 use std::pin::Pin;
 
 use http::{HeaderValue, Request, Response, StatusCode, header};
-use http_body::Body as _;
 
+use self::body::RequestBody;
 pub(super) use self::failing::refuse;
 use tokio::time::Instant;
 
@@ -34,7 +36,6 @@ use crate::routing::header_ops::ResponseOps;
 use crate::routing::respond::StaticResponse;
 use crate::routing::routes::{Authenticate, Metrics};
 use crate::routing::slots::Value;
-use crate::routing::template::Template;
 use crate::routing::trace::Tracer;
 use crate::routing::walk::{Deferred, Step, Walk};
 use crate::upstream::discovery::Found;
@@ -103,13 +104,6 @@ pub(super) enum Waited<'a> {
         sent: Box<Sent<'a>>,
         answer: Result<Box<Response<Body>>, BoxError>,
     },
-}
-
-/// The client's body.
-enum RequestBody {
-    Whole(Body),
-    /// One upstream has it.
-    Spent,
 }
 
 // === impl Journey ===
@@ -428,31 +422,6 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         response.headers_mut().insert(header::CONTENT_TYPE, kind);
         self.settle(response)
     }
-
-    // --- the request's body ---
-
-    fn limit_body(&mut self, most: u64) -> Option<Next<'a>> {
-        let RequestBody::Whole(body) = &mut self.body else {
-            return None;
-        };
-        let length = body.size_hint();
-        if length.lower() > most {
-            return self.fail(Reason::BodyTooLong.into());
-        }
-        if length.exact().is_none() {
-            let unlimited = std::mem::replace(body, Body::empty());
-            *body = limit::up_to(unlimited, most);
-        }
-        None
-    }
-
-    fn set_body(&mut self, text: &Template) {
-        let text = text.render(&self.cx);
-        let headers = &mut self.cx.parts.headers;
-        headers.remove(header::TRANSFER_ENCODING);
-        headers.insert(header::CONTENT_LENGTH, text.len().into());
-        self.body = RequestBody::Whole(Body::full(text));
-    }
 }
 
 impl<T> Journey<'_, T> {
@@ -474,39 +443,6 @@ impl<T> Drop for Journey<'_, T> {
     fn drop(&mut self) {
         if let Some((mut access, seen)) = self.line() {
             access.note(seen);
-        }
-    }
-}
-
-// === impl RequestBody ===
-
-impl RequestBody {
-    fn is_empty(&self) -> bool {
-        match self {
-            Self::Whole(body) => body.is_end_stream(),
-            Self::Spent => false,
-        }
-    }
-
-    /// The body, if not all of it is there.
-    fn take_coming(&mut self) -> Option<Body> {
-        match self {
-            Self::Whole(body) if !body.is_whole() && !body.is_end_stream() => {
-                Some(std::mem::replace(body, Body::empty()))
-            }
-            Self::Whole(_) | Self::Spent => None,
-        }
-    }
-
-    /// The body, for the one upstream that gets it. An empty one is for all.
-    fn take(&mut self) -> Option<Body> {
-        match self {
-            Self::Whole(body) if body.is_end_stream() => Some(Body::empty()),
-            Self::Whole(_) => match std::mem::replace(self, Self::Spent) {
-                Self::Whole(body) => Some(body),
-                Self::Spent => None,
-            },
-            Self::Spent => None,
         }
     }
 }

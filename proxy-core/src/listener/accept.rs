@@ -12,12 +12,12 @@ use tracing::{debug, warn};
 
 use super::Listener;
 use super::acceptor::{Accepted, Acceptor, is_about_the_connection};
-use super::clients::{Admitted, Clients};
 use super::handshake::{self, Opened};
 use super::socket::{Socket, Stream};
 use crate::facts::TlsFacts;
 use crate::forward::view::Proxied;
 use crate::forward::worker::Worker;
+use crate::http::clients::{Admitted, Clients};
 use crate::http::connection::{ConnState, Connection};
 use crate::http::server::{self, HttpSettings, Protocol, Service};
 use crate::request::PeerName;
