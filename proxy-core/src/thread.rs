@@ -35,7 +35,7 @@ pub(crate) enum Command {
     Open(Accepting, Arc<Listener>),
     /// The listener was removed: accept what waits, close the socket, say so, and let its connections end.
     Close(Arc<Listener>, oneshot::Sender<()>),
-    /// The listener speaks something else now: its connections end once they are idle.
+    /// The listener speaks something else now: its connections end with what is in flight.
     Renew(Arc<Listener>),
 }
 
@@ -154,7 +154,10 @@ impl Loops {
                 Some(command) = commands.recv() => match command {
                     Command::Open(socket, listener) => self.open(socket, listener),
                     Command::Close(listener, closed) => self.close(&listener, closed),
-                    Command::Renew(listener) => self.worker.connections.renew(listener.place.group()),
+                    Command::Renew(listener) => {
+                        let grace = self.worker.view.current().grace;
+                        self.worker.connections.renew(listener.place.group(), grace);
+                    }
                 },
                 Some(number) = self.running.next() => {
                     if !self.ended(number) {

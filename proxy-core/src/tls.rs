@@ -21,7 +21,7 @@ use thiserror::Error;
 
 pub(crate) use client_auth::{ClientAuth, decode};
 pub(crate) use config::Certificates;
-pub(crate) use files::{FileError, authorities, certificates};
+pub(crate) use files::{FileError, authorities, certificates, client_authorities, may_issue};
 pub(crate) use internal_ca::CaError;
 pub(crate) use name::NameError;
 pub(crate) use plan::TlsPlan;
@@ -70,6 +70,12 @@ pub(crate) enum TlsError {
     /// A certificate that is written in the configuration itself.
     #[error("a certificate of client_auth is not one in DER form, in base64; it may have been cut off")]
     BadInline,
+    /// An authority of clients that is written in the configuration itself.
+    #[error(
+        "a certificate of client_auth is not an authority's, so no certificate of a client may come from it; name the \
+         authority's, or the certificates of the clients themselves with trusted_leaf_cert"
+    )]
+    NotAuthority,
     /// The cryptographic library refused.
     #[error("the TLS library refused: {0}")]
     Library(#[from] rustls::Error),

@@ -233,8 +233,8 @@ pub(super) const ROWS: &[Support] = &[
         ReverseProxy,
         "stream_close_delay",
         Active,
-        "how long upgraded connections stay open at least when their listener goes, if that is longer than \
-         `grace_period`; other reloads do not touch them",
+        "how long upgraded connections stay open at least when their listener goes, or its terms of TLS \
+         change, if that is longer than `grace_period`; other reloads do not touch them",
     ),
     row(
         ReverseProxy,

@@ -313,6 +313,7 @@ impl Compiler<'_> {
         Entry {
             server,
             tls,
+            terms: 0,
             http,
             limits,
             proxied: None,

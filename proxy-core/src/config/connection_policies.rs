@@ -254,8 +254,11 @@ fn authorities(
         }
     }
     let mut authorities = decoded(compiler, inline);
+    if !authorities.iter().all(tls::may_issue) {
+        tls_error(compiler, TlsError::NotAuthority);
+    }
     for file in files {
-        authorities.extend(read(compiler, file, tls::authorities));
+        authorities.extend(read(compiler, file, tls::client_authorities));
     }
     authorities
 }

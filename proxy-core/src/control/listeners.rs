@@ -104,10 +104,12 @@ impl Listeners {
             renewed: Vec::new(),
             kept: kept.len(),
         };
-        for (index, Wanted { key, plan, .. }) in wanted.into_iter().enumerate() {
+        for (index, Wanted { key, mut plan, .. }) in wanted.into_iter().enumerate() {
             let open = match (kept.get(&index), sockets.remove(&index)) {
                 (Some(open), _) => {
+                    plan.entry.terms = open.entry.terms;
                     if !open.entry.has_tls_of(&plan.entry) {
+                        plan.entry.terms += 1;
                         next.renewed.push(Arc::clone(&open.listener));
                     }
                     next.modes.extend(open.file.clone().zip(plan.mode()));

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use http::{Request, Response, StatusCode};
+use http::header::CONNECTION;
+use http::{HeaderValue, Request, Response, StatusCode};
 use http1_codec::HeadError;
+use http1_codec::server::Command;
 
 use super::journey::{self, Journey, Next};
-use super::view::{Place, Serves};
+use super::view::{Place, ServerView, Serves};
 use super::worker::Worker;
 use crate::body::Body;
 use crate::error::{Failure, Reason};
@@ -71,6 +73,9 @@ impl Handler {
         let Some(server) = self.serves.server(&view) else {
             return Ok(reply::text(StatusCode::SERVICE_UNAVAILABLE));
         };
+        if !self.serves.admits(&view, connection) {
+            return Ok(misdirected(worker, server, connection, &request));
+        }
         let mut unanswered = Unanswered(Some(worker));
         let closing = self.serves.closing();
         let mut journey = match Journey::begin(worker, &view, server, connection, closing, request, ()) {
@@ -101,6 +106,26 @@ impl Handler {
     }
 }
 
+/// Answers a request over a connection that would not be let in now, and ends the connection. No route sees the request,
+/// not even those for errors.
+fn misdirected(
+    worker: &Worker,
+    server: &ServerView,
+    connection: &Connection,
+    request: &Request<Body>,
+) -> Response<Body> {
+    let failure = Failure::from(Reason::Misdirected).with_source(
+        "the connection was opened before clients had to show the certificates that they must show now",
+    );
+    let mut answer = journey::refuse(worker, server, connection, request, failure);
+    if connection.state().is_checked() {
+        let close = HeaderValue::from_static("close");
+        answer.headers_mut().insert(CONNECTION, close);
+    }
+    connection.state().command(Command::Drain);
+    answer
+}
+
 impl Service for Handler {
     type Abort = Aborted;
 
@@ -121,7 +146,8 @@ impl Service for Handler {
         let Some(server) = self.serves.server(&view) else {
             return reply::to_response(&failure);
         };
-        journey::refuse(worker, server, connection, failure)
+        // Nothing of the head can be trusted: its line says no more than who sent it, and why it was refused.
+        journey::refuse(worker, server, connection, &Request::new(Body::empty()), failure)
     }
 }
 

@@ -12,7 +12,7 @@ use super::access_log::AccessLogs;
 use super::proxy::{self, Proxy};
 use crate::failure_log::FailureGates;
 use crate::http::clients::Clients;
-use crate::http::connection::Group;
+use crate::http::connection::{Connection, Group};
 use crate::http::forwarded::Trusted;
 use crate::http::proxy_protocol::ProxyProtocol;
 use crate::http::server::HttpSettings;
@@ -49,13 +49,15 @@ pub(crate) struct View {
     names: Vec<Arc<Name>>,
 }
 
-/// What the connections of one listener get. Those that are open keep their TLS and their limits, and take the
-/// server with each request.
+/// What the connections of one listener get. Those that are open keep their TLS, as long as it is on these terms, and their
+/// limits, and take the server with each request.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     /// The index of the server that answers.
     pub(crate) server: usize,
     pub(crate) tls: Option<Arc<TlsPlan>>,
+    /// How often the terms of that have changed since the listener was opened.
+    pub(crate) terms: u64,
     pub(crate) http: HttpSettings,
     pub(crate) limits: ConnLimits,
     /// Whether a balancer may name the client.
@@ -229,6 +231,25 @@ impl Entry {
             (own, other) => own.is_none() && other.is_none(),
         }
     }
+
+    /// Whether requests over this connection may be answered: one that was let in before clients had to show what they
+    /// must show now may still be open.
+    pub(crate) fn admits(&self, connection: &Connection) -> bool {
+        let Some(admission) = connection.admission() else {
+            return true;
+        };
+        if admission.terms == self.terms {
+            return true;
+        }
+        let Some(plan) = &self.tls else {
+            return true;
+        };
+        let Some(tls) = connection.secured() else {
+            return !plan.asks_clients();
+        };
+        let asked = plan.clients(Some(&tls.server_name));
+        asked == admission.clients.as_ref() || asked.is_none_or(|asked| asked.admits(tls.client.is_some()))
+    }
 }
 
 // === impl Serves ===
@@ -247,6 +268,14 @@ impl Serves {
         match self {
             Self::Listener(place) => place.closing(),
             Self::Named(_) => None,
+        }
+    }
+
+    /// Whether requests over this connection may be answered as in `view`.
+    pub(crate) fn admits(&self, view: &View, connection: &Connection) -> bool {
+        match self {
+            Self::Listener(place) => view.entry(place).is_none_or(|entry| entry.admits(connection)),
+            Self::Named(_) => true,
         }
     }
 

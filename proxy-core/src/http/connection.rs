@@ -13,6 +13,7 @@ use http1_codec::server::{Command, Control, Phase};
 use crate::clock;
 use crate::error::Reason;
 use crate::facts::TlsFacts;
+use crate::tls::ClientAuth;
 
 /// How many bytes of interim responses may wait for a client. Further ones are dropped: they are hints, and an
 /// upstream can send them without end.
@@ -35,7 +36,17 @@ pub struct Connection {
     peer_ip: Option<HeaderValue>,
     local: Option<SocketAddr>,
     secured: Option<Arc<TlsFacts>>,
+    admission: Option<Admission>,
     state: Arc<ConnState>,
+}
+
+/// On which terms a listener has let a connection in.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Admission {
+    /// How often the listener's terms had changed before.
+    pub(crate) terms: u64,
+    /// What the client had to show.
+    pub(crate) clients: Option<Arc<ClientAuth>>,
 }
 
 /// Counters that the driver and the requests write and the sweeper reads; no clock is read for them. All of them
@@ -55,6 +66,8 @@ pub(crate) struct ConnState {
     open_end: AtomicBool,
     multiplexed: AtomicBool,
     checked: AtomicBool,
+    admitted: AtomicBool,
+    refusing: AtomicBool,
     commands: AtomicU8,
     cut_by: AtomicU8,
     wake: AtomicWaker,
@@ -117,6 +130,7 @@ impl Connection {
             peer_ip: HeaderValue::try_from(peer.ip().to_string()).ok(),
             local: None,
             secured: None,
+            admission: None,
             state: Arc::default(),
         }
     }
@@ -129,6 +143,7 @@ impl Connection {
             peer_ip: None,
             local: None,
             secured: None,
+            admission: None,
             state: Arc::default(),
         }
     }
@@ -138,6 +153,17 @@ impl Connection {
         self.local = local;
         self.secured = secured.map(Arc::new);
         self
+    }
+
+    /// On which terms it was let in.
+    pub(crate) fn with_admission(mut self, admission: Admission) -> Self {
+        self.admission = Some(admission);
+        self
+    }
+
+    /// On which terms its listener has let it in; `None` for one that another server accepted.
+    pub(crate) fn admission(&self) -> Option<&Admission> {
+        self.admission.as_ref()
     }
 
     /// Where it came in, if anybody wants to know.
@@ -208,6 +234,26 @@ impl ConnState {
     /// The connection's heads were checked when they were read.
     pub(crate) fn set_checked(&self) {
         self.checked.store(true, Ordering::Relaxed);
+    }
+
+    /// The terms that the connection is on are settled: it has shaken hands, or need not.
+    pub(crate) fn set_admitted(&self) {
+        self.admitted.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the connection is still to be let in, on the terms that its listener will have then.
+    pub(crate) fn is_arriving(&self) -> bool {
+        !self.admitted.load(Ordering::Relaxed)
+    }
+
+    /// No further stream is answered.
+    pub(crate) fn refuse_streams(&self) {
+        self.refusing.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the client had time to hear that the connection takes no further stream.
+    pub(crate) fn refuses_streams(&self) -> bool {
+        self.refusing.load(Ordering::Relaxed)
     }
 
     /// Whether the stream will be dropped as soon as it is shut down.

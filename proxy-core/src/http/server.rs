@@ -13,6 +13,7 @@ use http1_codec::{HeadError, HeadLimits, Stream};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tracing::debug;
 
@@ -79,6 +80,17 @@ pub(crate) trait Service: Clone + Send + Sync + 'static {
 struct Requests<V> {
     connection: Arc<Connection>,
     service: V,
+}
+
+/// Why a stream of HTTP/2 is reset.
+#[derive(Debug, Error)]
+enum Unserved<A: std::error::Error + 'static> {
+    /// It came after the client was told to open no more. The library finds the reason by which the client knows that
+    /// it may ask elsewhere.
+    #[error("the connection takes no further stream")]
+    Late(#[source] h2::Error),
+    #[error(transparent)]
+    Aborted(A),
 }
 
 /// A response body of HTTP/2 that keeps its request counted until the last byte is out.
@@ -176,9 +188,13 @@ where
         let requests = Arc::clone(&requests);
         async move {
             let Requests { connection, service } = &*requests;
+            if connection.state().refuses_streams() {
+                return Err(Unserved::Late(h2::Reason::REFUSED_STREAM.into()));
+            }
             let in_flight = connection.state().begin();
-            let response = service.call(request.map(Body::from), connection).await?;
-            Ok::<_, V::Abort>(response.map(|body| CountedBody {
+            let answer = service.call(request.map(Body::from), connection).await;
+            let response = answer.map_err(Unserved::Aborted)?;
+            Ok(response.map(|body| CountedBody {
                 body,
                 offer: in_flight.offer(),
                 request: in_flight,

@@ -41,6 +41,10 @@ const FRESH: u32 = 5;
 /// The same when the proxy stops, which waits for it.
 const FRESH_AT_STOP: u32 = 2;
 
+/// How many ticks a client has to hear that its connection takes no further stream. It may acknowledge that sooner, or
+/// never.
+const ANNOUNCED: u32 = 2;
+
 /// The open client connections of a worker.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
@@ -63,6 +67,7 @@ struct Entry {
     watch: Watch,
     bodies: BodyWatch,
     offers: OfferWatch,
+    farewell: Farewell,
 }
 
 /// A connection that is to go: it finishes what is in flight, and is closed when its time is over.
@@ -93,6 +98,13 @@ struct Watch {
 struct BodyWatch {
     /// While a body is waited for, the ticks since the period began and what had come then.
     period: Option<(u32, u64)>,
+}
+
+/// Counts the ticks since a connection of many streams was asked to drain, and of those the last ones without a stream.
+#[derive(Clone, Copy, Debug, Default)]
+struct Farewell {
+    announced: u32,
+    quiet: u32,
 }
 
 /// Counts the ticks of a period in which each stream's client should take something.
@@ -137,6 +149,7 @@ impl Connections {
                 watch: Watch::default(),
                 bodies: BodyWatch::default(),
                 offers: OfferWatch::default(),
+                farewell: Farewell::default(),
             },
         );
         Registration {
@@ -153,6 +166,7 @@ impl Connections {
         stays: Duration,
     ) -> (Arc<ConnState>, impl Send + use<>) {
         let state = Arc::new(ConnState::in_group(group));
+        state.set_admitted();
         let in_flight = state.begin();
         let stays = if stays.is_zero() { 0 } else { ticks(stays) };
         let registration = self.register_for(Arc::clone(&state), ConnLimits::default(), stays);
@@ -182,18 +196,18 @@ impl Connections {
 
     /// As [`Connections::drain`], but for those of one group, which are closed after `grace`.
     pub(crate) fn retire(&self, group: Group, grace: Duration) {
-        self.leave(group, ticks(grace));
-    }
-
-    /// As [`Connections::retire`], but none is closed before it is idle.
-    pub(crate) fn renew(&self, group: Group) {
-        self.leave(group, u32::MAX);
-    }
-
-    fn leave(&self, group: Group, closed_in: u32) {
         for entry in self.lock().entries.values_mut() {
             if entry.state.group() == group {
-                entry.leave(FRESH, closed_in);
+                entry.leave(FRESH, ticks(grace));
+            }
+        }
+    }
+
+    /// As [`Connections::retire`], but at once for those that have no request. Those that are not let in yet stay.
+    pub(crate) fn renew(&self, group: Group, grace: Duration) {
+        for entry in self.lock().entries.values_mut() {
+            if entry.state.group() == group && !entry.state.is_arriving() {
+                entry.leave(0, ticks(grace));
             }
         }
     }
@@ -205,9 +219,10 @@ impl Connections {
             let of_phase = entry.watch.tick(activity, &entry.limits);
             let of_body = entry.bodies.tick(activity, &entry.limits);
             let of_streams = entry.offers.tick(&entry.state, &entry.limits);
+            let of_farewell = entry.farewell.tick(activity, &entry.state);
             let of_leaving = entry.leaving.as_mut().and_then(Leaving::tick);
             let of_client = of_phase.max(of_body).max(of_streams);
-            if let Some(command) = of_client.max(of_leaving) {
+            if let Some(command) = of_client.max(of_leaving).max(of_farewell) {
                 if command == Command::Close {
                     let stalls = of_client == Some(Command::Close);
                     entry
@@ -244,7 +259,8 @@ impl Entry {
     /// if it were closed now: it gets `patience` more ticks.
     fn leave(&mut self, patience: u32, closed_in: u32) {
         let activity = self.state.activity();
-        let is_fresh = activity.served == 0 && activity.in_flight == 0 && self.watch.ticks == 0;
+        let is_fresh =
+            patience > 0 && activity.served == 0 && activity.in_flight == 0 && self.watch.ticks == 0;
         if !is_fresh {
             self.state.command(Command::Drain);
         }
@@ -355,6 +371,29 @@ impl BodyWatch {
     }
 }
 
+// === impl Farewell ===
+
+impl Farewell {
+    /// A client that goes on opening streams has had its time, and a connection whose last stream is done ends: the
+    /// library would wait without limit for the client to acknowledge.
+    fn tick(&mut self, now: Activity, state: &ConnState) -> Option<Command> {
+        if !now.draining || !now.multiplexed {
+            return None;
+        }
+        self.announced = self.announced.saturating_add(1);
+        if self.announced < ANNOUNCED {
+            return None;
+        }
+        state.refuse_streams();
+        self.quiet = if now.in_flight == 0 && !now.write_blocked {
+            self.quiet.saturating_add(1)
+        } else {
+            0
+        };
+        (self.quiet >= ANNOUNCED).then_some(Command::Close)
+    }
+}
+
 // === impl OfferWatch ===
 
 impl OfferWatch {
@@ -375,163 +414,4 @@ impl OfferWatch {
 }
 
 #[cfg(test)]
-mod tests {
-    use futures_util::FutureExt as _;
-
-    use super::*;
-
-    fn ticks_until(commands: u32, activity: Activity) -> Option<(u32, Command)> {
-        let mut watch = Watch::default();
-        (1..=commands).find_map(|tick| Some((tick, watch.tick(activity, &ConnLimits::default())?)))
-    }
-
-    #[test]
-    fn a_silent_connection_is_closed_after_the_head_timeout() {
-        let silent = Activity {
-            head_started: true,
-            ..Activity::default()
-        };
-        assert_eq!(ticks_until(100, silent), Some((61, Command::TimeOut)));
-    }
-
-    /// After how many ticks a body of which `rate` bytes come in each second is given up.
-    fn body_ticks(rate: u64, awaits_body: impl Fn(u64) -> bool) -> Option<u64> {
-        let mut watch = BodyWatch::default();
-        (1..=1000).find(|second| {
-            let activity = Activity {
-                in_flight: 1,
-                awaits_body: awaits_body(*second),
-                // A head came before.
-                read: 1000 + second * rate,
-                ..Activity::default()
-            };
-            watch.tick(activity, &ConnLimits::default()) == Some(Command::TimeOut)
-        })
-    }
-
-    #[test]
-    fn a_body_of_which_too_little_comes_is_given_up() {
-        assert_eq!(body_ticks(0, |_| true), Some(61));
-        assert_eq!(body_ticks(1, |_| true), None);
-    }
-
-    #[test]
-    fn a_client_is_not_blamed_while_the_upstream_does_not_read() {
-        assert_eq!(body_ticks(0, |second| second % 50 != 0), None);
-    }
-
-    #[test]
-    fn a_client_that_does_not_close_after_the_last_answer_is_closed() {
-        let closing = Activity {
-            served: 1,
-            closing: true,
-            ..Activity::default()
-        };
-        assert_eq!(ticks_until(100, closing), Some((6, Command::Close)));
-    }
-
-    #[test]
-    fn an_idle_connection_is_drained_after_the_idle_timeout() {
-        let idle = Activity {
-            served: 1,
-            ..Activity::default()
-        };
-        assert_eq!(ticks_until(400, idle), Some((301, Command::Drain)));
-    }
-
-    #[test]
-    fn a_connection_that_does_not_end_by_itself_is_closed() {
-        let mut watch = Watch::default();
-        let idle = Activity {
-            served: 1,
-            ..Activity::default()
-        };
-        let closed = (1..=400).find(|_| watch.tick(idle, &ConnLimits::default()) == Some(Command::Close));
-        assert_eq!(closed, Some(361));
-    }
-
-    #[tokio::test]
-    async fn a_stream_that_takes_nothing_ends_its_connection_gently_then_at_once() {
-        let connections = Arc::new(Connections::default());
-        let state = Arc::<ConnState>::default();
-        state.set_multiplexed();
-        let _registration = connections.register(Arc::clone(&state), ConnLimits::default());
-        let request = state.begin();
-        let _offer = request.offer();
-        let mut commands = Vec::new();
-        for tick in 1..=180 {
-            connections.sweep();
-            let command = state.commanded().now_or_never();
-            if command != commands.last().map(|(_, last)| *last) {
-                commands.extend(command.map(|command| (tick, command)));
-            }
-        }
-        assert_eq!(commands, [(120, Command::Drain), (180, Command::Close)]);
-    }
-
-    #[test]
-    fn a_peer_that_ignores_a_drain_is_closed() {
-        let deaf = Activity {
-            served: 1,
-            multiplexed: true,
-            draining: true,
-            ..Activity::default()
-        };
-        assert_eq!(ticks_until(100, deaf), Some((6, Command::Close)));
-    }
-
-    #[test]
-    fn a_request_in_flight_is_never_ended_while_the_client_takes_bytes() {
-        let busy = Activity {
-            in_flight: 1,
-            ..Activity::default()
-        };
-        assert_eq!(ticks_until(10_000, busy), None);
-    }
-
-    #[test]
-    fn a_client_that_takes_no_byte_is_closed() {
-        let stalled = Activity {
-            in_flight: 1,
-            write_blocked: true,
-            ..Activity::default()
-        };
-        assert_eq!(ticks_until(100, stalled), Some((61, Command::Close)));
-    }
-
-    #[test]
-    fn a_client_that_takes_a_byte_now_and_then_is_not_closed() {
-        let mut watch = Watch::default();
-        for writes in 0..1000 {
-            let slow = Activity {
-                in_flight: 1,
-                write_blocked: true,
-                writes,
-                ..Activity::default()
-            };
-            assert_eq!(watch.tick(slow, &ConnLimits::default()), None);
-        }
-    }
-
-    #[test]
-    fn control_frames_do_not_turn_an_idle_http2_connection_into_a_slow_head() {
-        let idle = Activity {
-            served: 3,
-            multiplexed: true,
-            head_started: true,
-            ..Activity::default()
-        };
-        assert_eq!(ticks_until(400, idle), Some((301, Command::Drain)));
-    }
-
-    #[test]
-    fn a_registration_counts_until_it_is_dropped() {
-        let connections = Arc::new(Connections::default());
-        let state = Arc::<ConnState>::default();
-        let registration = connections.register(Arc::clone(&state), ConnLimits::default());
-        let _request = state.begin();
-        assert_eq!((connections.len(), connections.in_flight()), (1, 1));
-        drop(registration);
-        assert_eq!(connections.len(), 0);
-    }
-}
+mod tests;

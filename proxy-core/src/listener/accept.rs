@@ -18,7 +18,7 @@ use crate::facts::TlsFacts;
 use crate::forward::view::Proxied;
 use crate::forward::worker::Worker;
 use crate::http::clients::{Admitted, Clients};
-use crate::http::connection::{ConnState, Connection};
+use crate::http::connection::{Admission, ConnState, Connection};
 use crate::http::server::{self, HttpSettings, Protocol, Service};
 use crate::request::PeerName;
 use crate::tls::TlsPlan;
@@ -112,16 +112,26 @@ async fn connection(
         admitted: None,
         http: entry.http,
         service,
+        listener,
+        worker,
+        admission: Admission::default(),
     };
     // Boxed: most connections are named by nobody.
     match Box::pin(arrival.named(&mut stream, false)).await {
         Some(ahead) => stream.give_back(ahead),
         None => return,
     }
-    match entry.tls {
-        None => arrival.serve(stream, None, Bytes::new()).await,
+    // It may have waited for a balancer to name it.
+    let Some((plan, terms)) = arrival.terms() else {
+        return;
+    };
+    match plan {
+        None => {
+            arrival.admission.terms = terms;
+            arrival.serve(stream, None, Bytes::new()).await;
+        }
         // Boxed: a plain connection carries no room for what TLS needs.
-        Some(tls) => Box::pin(arrival.secured(tls, stream)).await,
+        Some(_) => Box::pin(arrival.secured(stream)).await,
     }
 }
 
@@ -137,11 +147,22 @@ struct Arrival<V> {
     admitted: Option<Admitted>,
     http: HttpSettings,
     service: V,
+    listener: Arc<Listener>,
+    worker: Arc<Worker>,
+    admission: Admission,
 }
 
 // === impl Arrival ===
 
 impl<V: Service> Arrival<V> {
+    /// On which terms the listener lets connections in now, and how often they have changed.
+    fn terms(&self) -> Option<(Option<Arc<TlsPlan>>, u64)> {
+        let place = &self.listener.place;
+        let view = place.view(&self.worker.view);
+        let entry = view.entry(place)?;
+        Some((entry.tls.clone(), entry.terms))
+    }
+
     /// Takes the client from a PROXY protocol header, if one is looked for at this place. Gives what was read behind it;
     /// `None`: the connection is to be closed.
     async fn named(&mut self, stream: &mut (impl AsyncRead + Unpin), behind_tls: bool) -> Option<Bytes> {
@@ -175,10 +196,17 @@ impl<V: Service> Arrival<V> {
         self.admitted.is_some()
     }
 
-    async fn secured(mut self, plan: Arc<TlsPlan>, stream: Socket) {
-        let handshake = Box::pin(handshake::shake_hands(&plan, stream));
+    async fn secured(mut self, stream: Socket) {
+        let terms = || self.terms().and_then(|(plan, terms)| Some((plan?, terms)));
+        let handshake = Box::pin(handshake::shake_hands(terms, stream));
         match server::unless_closed(&self.state, handshake).await {
-            Some(Ok(Opened::Secured(mut stream))) => {
+            Some(Ok(Opened::Secured(mut stream, admission))) => {
+                if self.terms().is_none_or(|(_, terms)| terms != admission.terms) {
+                    debug!(peer = %PeerName(self.peer), "the terms have changed during the handshake");
+                    return;
+                }
+                self.admission = admission;
+                self.state.set_admitted();
                 let session = stream.get_ref().1;
                 self.secured = Some(handshake::facts(session));
                 let protocol = match session.alpn_protocol() {
@@ -198,11 +226,14 @@ impl<V: Service> Arrival<V> {
     /// Speaks HTTP; `ahead` was read before.
     async fn serve(self, stream: impl http1_codec::Stream + 'static, known: Option<Protocol>, ahead: Bytes) {
         let _admitted = self.admitted;
+        self.state.set_admitted();
         let connection = match self.peer {
             Some(peer) => Connection::new(peer, known.is_some()),
             None => Connection::local(known.is_some()),
         };
-        let connection = connection.with_facts(self.local, self.secured);
+        let connection = connection
+            .with_facts(self.local, self.secured)
+            .with_admission(self.admission);
         let connection = Arc::new(connection.with_state(self.state));
         server::serve(stream, known, ahead, connection, self.http, self.service).await;
     }

@@ -8,12 +8,13 @@ use rustls::server::Acceptor;
 use rustls::{CipherSuite, HandshakeKind, ProtocolVersion, ServerConnection};
 use rustls_pki_types::CertificateDer;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio_rustls::LazyConfigAcceptor;
 use tokio_rustls::server::TlsStream;
-use tokio_rustls::{LazyConfigAcceptor, TlsAcceptor};
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
 use super::socket::Socket;
 use crate::facts::{ClientCertificate, TlsFacts};
+use crate::http::connection::Admission;
 use crate::tls::TlsPlan;
 
 /// How a connection may begin if it is plain HTTP: as many bytes as the head of a record of TLS has.
@@ -33,32 +34,38 @@ const PLAIN: &[u8] = b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP reque
 
 /// How a connection began.
 pub(super) enum Opened {
-    Secured(Box<TlsStream<Socket>>),
+    Secured(Box<TlsStream<Socket>>, Admission),
     /// In plain HTTP: it was told, and is over.
     Told,
 }
 
-/// Reads the client's first message and goes through the handshake.
+/// Reads the client's first message and goes through the handshake. `terms` tells on which terms, and how often they had
+/// changed; it is asked once the message is there, which may be long after the accept.
 ///
 /// # Errors
 ///
 /// Whatever ends the connection before it is secured; the client was sent an alert where there is one for it.
-pub(super) async fn shake_hands(plan: &TlsPlan, mut stream: Socket) -> io::Result<Opened> {
+pub(super) async fn shake_hands(
+    terms: impl Fn() -> Option<(Arc<TlsPlan>, u64)>,
+    mut stream: Socket,
+) -> io::Result<Opened> {
     let first = first_message(&mut stream).await?;
     if METHODS.iter().any(|method| first.starts_with(method)) {
         tell(stream).await?;
         return Ok(Opened::Told);
     }
     stream.give_back(first);
-    let stream = match plan.always() {
-        Some(config) => TlsAcceptor::from(Arc::clone(config)).accept(stream).await?,
-        None => {
-            let begun = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
-            let config = plan.choose(begun.client_hello().server_name());
-            begun.into_stream(Arc::clone(config)).await?
-        }
+    let begun = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
+    // The listener speaks no TLS any more.
+    let (plan, terms) = terms().ok_or(io::ErrorKind::ConnectionAborted)?;
+    let hello = begun.client_hello();
+    let config = Arc::clone(plan.choose(hello.server_name()));
+    let admission = Admission {
+        terms,
+        clients: plan.clients(hello.server_name()).cloned(),
     };
-    Ok(Opened::Secured(Box::new(stream)))
+    let stream = begun.into_stream(config).await?;
+    Ok(Opened::Secured(Box::new(stream), admission))
 }
 
 /// Answers plain HTTP. What the client still sends is read, since the system resets a connection that is closed before

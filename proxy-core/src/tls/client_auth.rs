@@ -57,6 +57,16 @@ pub(crate) fn decode(text: &str) -> Result<CertificateDer<'static>, TlsError> {
 // === impl ClientAuth ===
 
 impl ClientAuth {
+    /// Whether a connection that was let in on other conditions would be let in on these, as far as that can be said
+    /// without its certificate being verified once more.
+    pub(crate) fn admits(&self, has_shown_one: bool) -> bool {
+        if has_shown_one {
+            !self.verified && self.leaves.is_empty()
+        } else {
+            !self.mandatory
+        }
+    }
+
     /// What decides.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use rustls_pki_types::pem::{self, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use thiserror::Error;
 use x509_parser::extensions::GeneralName;
-use x509_parser::prelude::{FromDer, X509Certificate};
+use x509_parser::prelude::{FromDer, X509Certificate, X509Version};
 
 use super::name::ServedName;
 
@@ -67,6 +67,11 @@ pub(crate) enum FileProblem {
     NoKey,
     #[error("holds an encrypted private key; decrypt it, for example with: openssl pkey -in OLD -out NEW")]
     EncryptedKey,
+    #[error(
+        "certificate number {0} in it is not an authority's, so no certificate of a client may come from it; name the \
+         authority's, or the certificates of the clients themselves with trusted_leaf_cert_file"
+    )]
+    NotAuthority(usize),
     #[error("certificate number {0} in it is damaged")]
     BadCertificate(usize),
     #[error(
@@ -179,6 +184,30 @@ pub(crate) fn authorities(path: &Path) -> Result<Vec<CertificateDer<'static>>, F
     checked(path, |certificate| {
         RootCertStore::empty().add(certificate.clone()).is_ok()
     })
+}
+
+/// As [`authorities`], for those that certificates of clients may come from. The library would take any certificate for
+/// an authority's: whoever has a site's certificate could make certificates of clients with its key.
+pub(crate) fn client_authorities(path: &Path) -> Result<Vec<CertificateDer<'static>>, FileError> {
+    let all = authorities(path)?;
+    match all.iter().position(|certificate| !may_issue(certificate)) {
+        None => Ok(all),
+        Some(bad) => Err(FileError::new(path, FileProblem::NotAuthority(bad + 1))),
+    }
+}
+
+/// Whether certificates may come from this one, by Go's rule: one of version 3 must say that it is an authority's, and
+/// none may say anything else.
+pub(crate) fn may_issue(certificate: &CertificateDer<'_>) -> bool {
+    let Ok((_, parsed)) = X509Certificate::from_der(certificate) else {
+        return false;
+    };
+    let (Ok(constraints), Ok(usage)) = (parsed.basic_constraints(), parsed.key_usage()) else {
+        return false;
+    };
+    let is_old = parsed.version() != X509Version::V3;
+    constraints.map_or(is_old, |constraints| constraints.value.ca)
+        && usage.is_none_or(|usage| usage.value.key_cert_sign())
 }
 
 /// The certificates of a PEM file, at least one. Reads the disk.

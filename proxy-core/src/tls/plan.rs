@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rustls::ServerConfig;
 
+use super::client_auth::ClientAuth;
 use super::resolver::lower_case;
 use super::terms::TlsPolicy;
 
@@ -62,6 +63,7 @@ impl TlsPlan {
     }
 
     /// The configuration of every connection, if there is one for all.
+    #[cfg(test)]
     pub(crate) fn always(&self) -> Option<&Arc<ServerConfig>> {
         match &self.choice {
             Choice::Always(config) => Some(config),
@@ -73,8 +75,25 @@ impl TlsPlan {
     pub(crate) fn choose(&self, name: Option<&str>) -> &Arc<ServerConfig> {
         match &self.choice {
             Choice::Always(config) => config,
-            Choice::ByName(names) => names.find(name.unwrap_or_default()),
+            Choice::ByName(names) => names
+                .find(name.unwrap_or_default())
+                .and_then(|number| names.configs.get(number))
+                .unwrap_or(&names.refusal),
         }
+    }
+
+    /// What a client that asks for `name` must show.
+    pub(crate) fn clients(&self, name: Option<&str>) -> Option<&Arc<ClientAuth>> {
+        let number = match &self.choice {
+            Choice::Always(_) => 0,
+            Choice::ByName(names) => names.find(name.unwrap_or_default())?,
+        };
+        self.policies.get(number)?.terms.clients.as_ref()
+    }
+
+    /// Whether a client of any name must show something.
+    pub(crate) fn asks_clients(&self) -> bool {
+        self.policies.iter().any(|policy| policy.terms.clients.is_some())
     }
 
     /// Whether connections are made as by `other`, certificates excepted.
@@ -114,7 +133,8 @@ impl ByName {
         by_name
     }
 
-    fn find(&self, name: &str) -> &Arc<ServerConfig> {
+    /// The number of the first policy for `name`.
+    fn find(&self, name: &str) -> Option<usize> {
         let name = lower_case(name.strip_suffix('.').unwrap_or(name));
         let mut first = self.exact.get(&*name).copied();
         let mut consider = |number: Option<usize>| {
@@ -135,8 +155,6 @@ impl ByName {
         }
         consider(self.rest);
         first
-            .and_then(|number| self.configs.get(number))
-            .unwrap_or(&self.refusal)
     }
 }
 

@@ -15,18 +15,18 @@ use crate::http::reply;
 use crate::request::Told;
 use crate::routing::trace::Tracer;
 
-/// Answers a head that is no request.
+/// Answers a head that is no request, or a request that its connection is not for.
 pub(in crate::forward) fn refuse(
     worker: &Worker,
     server: &ServerView,
     connection: &Connection,
+    request: &Request<Body>,
     failure: Failure,
 ) -> Response<Body> {
-    // Nothing of the head can be trusted: its line says no more than who sent it, and why it was refused.
     let access = server
         .logs
         .as_ref()
-        .and_then(|logs| Access::begin(logs, &Request::new(Body::empty()), connection));
+        .and_then(|logs| Access::begin(logs, request, connection));
     rejected(worker, server, access.map(Box::new), failure)
 }
 

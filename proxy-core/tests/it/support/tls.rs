@@ -134,9 +134,14 @@ impl Client {
         addr: SocketAddr,
         host: &str,
     ) -> std::io::Result<TlsStream<TcpStream>> {
+        let stream = within("connecting", TcpStream::connect(addr)).await?;
+        self.over(stream, host).await
+    }
+
+    /// The same over an open connection.
+    pub(crate) async fn over(&self, stream: TcpStream, host: &str) -> std::io::Result<TlsStream<TcpStream>> {
         // One for all connections: a session is only resumed by the configuration that it was begun with.
         let config = self.config.get_or_init(|| Arc::new(self.configure()));
-        let stream = within("connecting", TcpStream::connect(addr)).await?;
         shake_hands(Arc::clone(config), stream, host).await
     }
 

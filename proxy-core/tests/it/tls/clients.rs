@@ -1,5 +1,7 @@
 //! Certificates of clients: who is asked, who is let in, and what is known of them then.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use rustls::version::{TLS12, TLS13};
 
 use super::{LOCALHOST, client_auth, refused, rig, site, sites};
@@ -124,9 +126,6 @@ async fn of_those_that_an_authority_signed_only_the_listed_ones_come_in() {
     // Nobody is on a list with nothing.
     let lines = format!("\t\t\tmode request\n{}", leaf(&["expired"]));
     visitors.assert_let_in(&lines, &["expired"]).await;
-    // One that is trusted as its own authority needs no other.
-    let own = format!("\t\t\ttrust_pool file {}", visitors.file("its own"));
-    visitors.assert_let_in(&own, &["its own"]).await;
 }
 
 #[tokio::test]
@@ -193,6 +192,9 @@ async fn what_cannot_be_verified_is_an_error_with_a_way_out() {
     .unwrap();
     let key = folder.path().join("key.pem");
     std::fs::write(&key, rcgen::KeyPair::generate().unwrap().serialize_pem()).unwrap();
+    let ann = authority.sign("ann");
+    let leaf = authority.file_of(&ann, "leaf.pem");
+    let der = STANDARD.encode(&ann.chain[0]);
     let pool = |path: &std::path::Path| format!("\t\t\ttrust_pool file {}", path.display());
     for (lines, parts) in [
         (
@@ -217,6 +219,12 @@ async fn what_cannot_be_verified_is_an_error_with_a_way_out() {
                 missing.display()
             ),
             ["missing.pem: ", "cannot be read"],
+        ),
+        // Its key would make certificates of anybody.
+        (pool(&leaf), ["leaf.pem: ", "with trusted_leaf_cert_file"]),
+        (
+            format!("\t\t\ttrust_pool inline {{\n\t\t\t\ttrust_der {der}\n\t\t\t}}"),
+            ["not an authority's", "with trusted_leaf_cert"],
         ),
         (
             "\t\t\ttrust_pool inline {\n\t\t\t\ttrust_der AAAA\n\t\t\t}".to_owned(),
