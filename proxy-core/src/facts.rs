@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::tls::ClientAuth;
+
 /// What is noted beside a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
@@ -67,6 +69,15 @@ pub(crate) struct ClientCertificate {
     pub(crate) common_name: String,
     /// Its number, in decimal digits.
     pub(crate) serial: String,
+}
+
+/// On which terms a listener has let a connection in.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Admission {
+    /// How often the listener's terms had changed before.
+    pub(crate) terms: u64,
+    /// What the client had to show.
+    pub(crate) clients: Option<Arc<ClientAuth>>,
 }
 
 /// The name of the machine, as far as it can be known.

@@ -12,8 +12,7 @@ use http1_codec::server::{Command, Control, Phase};
 
 use crate::clock;
 use crate::error::Reason;
-use crate::facts::TlsFacts;
-use crate::tls::ClientAuth;
+use crate::facts::{Admission, TlsFacts};
 
 /// How many bytes of interim responses may wait for a client. Further ones are dropped: they are hints, and an
 /// upstream can send them without end.
@@ -38,15 +37,6 @@ pub struct Connection {
     secured: Option<Arc<TlsFacts>>,
     admission: Option<Admission>,
     state: Arc<ConnState>,
-}
-
-/// On which terms a listener has let a connection in.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Admission {
-    /// How often the listener's terms had changed before.
-    pub(crate) terms: u64,
-    /// What the client had to show.
-    pub(crate) clients: Option<Arc<ClientAuth>>,
 }
 
 /// Counters that the driver and the requests write and the sweeper reads; no clock is read for them. All of them

@@ -13,8 +13,7 @@ use tokio_rustls::server::TlsStream;
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
 use super::socket::Socket;
-use crate::facts::{ClientCertificate, TlsFacts};
-use crate::http::connection::Admission;
+use crate::facts::{Admission, ClientCertificate, TlsFacts};
 use crate::tls::TlsPlan;
 
 /// How a connection may begin if it is plain HTTP: as many bytes as the head of a record of TLS has.
