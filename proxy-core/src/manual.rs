@@ -2,6 +2,11 @@
 //!
 //! The table of [`configuration`] is written by `cargo xtask codegen`, from the code that it speaks of.
 
+/// Which upstream takes a request, and what happens when it fails.
+pub mod balancing {
+    #![doc = include_str!("manual/balancing.md")]
+}
+
 /// What is otherwise than with Caddy, and why.
 pub mod caddy {
     #![doc = include_str!("manual/caddy.md")]
