@@ -192,8 +192,8 @@ fn what_cannot_be_run_is_told_with_its_places() {
     let refused = finish(&mut doorway(directory.path(), &["validate"]));
     assert_eq!(refused.code, Some(1), "{}", refused.stderr);
     for line in [
-        "Caddyfile:5:13: error: server srv0 (:8080): the option `versions 3` of `transport http`",
-        "  also at Caddyfile:13:13",
+        "Caddyfile:13:13: error: server srv0 (:8080): the option `versions 3` of `transport http`",
+        "  also at Caddyfile:5:13",
     ] {
         assert!(refused.stderr.contains(line), "{line}\n{}", refused.stderr);
     }
