@@ -1,6 +1,7 @@
 //! The runtime of the main thread, and the way a run ends: by a signal, at once by a second one, or by itself.
 
 use std::pin::{Pin, pin};
+use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use proxy_core::Report;
@@ -10,9 +11,16 @@ use tracing::{info, warn};
 use crate::exit::{Failure, Outcome};
 use crate::signals::{Signal, Signals};
 
+/// How long a thread that works for the main one waits for more. Soon, so that the memory of a large configuration, which
+/// it has read, is free for others.
+const KEEP_ALIVE: Duration = Duration::from_millis(500);
+
 /// Runs `work` on this thread. The proxy's workers are threads of their own.
 pub(crate) fn block_on(work: impl Future<Output = Outcome>) -> Outcome {
-    let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let built = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .thread_keep_alive(KEEP_ALIVE)
+        .build();
     let runtime = built.context("cannot start the runtime")?;
     let outcome = runtime.block_on(work);
     // What still runs after a second signal must not hold the process.

@@ -29,6 +29,7 @@ use thiserror::Error;
 pub use self::endpoint::AdminError;
 pub use self::keeper::Source;
 
+use self::adapt::Content;
 use self::document::{Document, Edit, Pointer};
 use self::keeper::{Change, Engine, Keeper, Origin, Refused, Settings, Target};
 use crate::BuildErrors;
@@ -115,8 +116,9 @@ impl Admin {
             autosave,
             surroundings,
         };
-        let config = control.current();
-        let keeper = Keeper::start(Box::new(control.clone()), document, &config, source, settings).await?;
+        let section = control.0.admin();
+        let engine = Box::new(control.clone());
+        let keeper = Keeper::start(engine, document, section.as_ref(), source, settings).await?;
         Ok(Self(keeper))
     }
 
@@ -130,8 +132,7 @@ impl Admin {
         let change = Change {
             edit: Edit::Post,
             place: Target::At(Pointer::parse("/config/")),
-            body: Bytes::from(document),
-            config: None,
+            content: Content::Json(Bytes::from(document)),
             if_match: None,
             force,
             if_source: None,

@@ -53,8 +53,6 @@ pub struct Applied {
     /// How many listeners were not touched. New connections to them get what the new configuration says of TLS and of
     /// limits; all get its routes.
     pub kept: usize,
-    /// Whether anything that requests can notice is different.
-    pub routes_changed: bool,
 }
 
 // === impl Control ===
@@ -77,9 +75,9 @@ impl Control {
         self.0.join(part);
     }
 
-    /// The configuration that is running.
-    pub fn current(&self) -> Arc<Config> {
-        self.0.current()
+    /// The number of the configuration that is running; see [`Applied::revision`].
+    pub fn revision(&self) -> u64 {
+        self.0.revision()
     }
 
     /// The TCP addresses that are listened on now, with the ports that the system chose for port 0.

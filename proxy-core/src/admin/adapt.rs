@@ -1,23 +1,30 @@
 //! Configurations in the bodies of requests: what they are written in, and what they say as JSON.
 
+use bytes::Bytes;
 use caddy_config::{Config, Diagnostic, Diagnostics, Surroundings};
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::document::{print, read};
+use super::document::{self, print};
 
 /// The name that a Caddyfile in a request has in findings.
 const FILE: &str = "Caddyfile";
 
-/// A configuration as JSON.
+/// A configuration that came in a body.
 #[derive(Debug)]
-pub(super) struct Json {
-    /// The document, or anything at all if it came as JSON.
-    pub(super) text: Vec<u8>,
-    /// What the text says, if that is known: it was printed from this.
-    pub(super) config: Option<Box<Config>>,
+pub(super) struct Received {
+    pub(super) content: Content,
     /// What works, but perhaps not as meant: an array, `null` for none.
     pub(super) warnings: Value,
+}
+
+/// What a body holds.
+#[derive(Debug)]
+pub(super) enum Content {
+    /// JSON, or anything at all. Empty stands for `null`.
+    Json(Bytes),
+    /// A whole configuration, whose JSON is printed from this: to read that again would take long.
+    Model(Box<Config>),
 }
 
 /// Why there is no JSON. The words are Caddy's.
@@ -37,14 +44,13 @@ pub(super) enum AdaptError {
 
 /// The configuration in `body`, which `content_type` says the form of: JSON if it is empty or ends with `/json`, a
 /// Caddyfile if it ends with `/caddyfile`.
-pub(super) fn to_json(
+pub(super) fn read(
     content_type: &str,
-    body: &[u8],
+    body: &Bytes,
     surroundings: &dyn Surroundings,
-) -> Result<Json, AdaptError> {
-    let as_it_is = || Json {
-        text: body.to_owned(),
-        config: None,
+) -> Result<Received, AdaptError> {
+    let as_it_is = || Received {
+        content: Content::Json(body.clone()),
         warnings: Value::Null,
     };
     if content_type.is_empty() {
@@ -64,27 +70,31 @@ pub(super) fn to_json(
 }
 
 /// What adapting gives as an answer: the warnings, and the configuration.
-pub(super) fn result(json: &Json) -> Result<String, AdaptError> {
-    read::value(&json.text).map_err(AdaptError::Json)?;
-    let result = print::compact(&String::from_utf8_lossy(&json.text));
-    let warnings = match &json.warnings {
+pub(super) fn result(received: &Received) -> Result<String, AdaptError> {
+    let result = match &received.content {
+        Content::Json(text) => {
+            document::read::value(text).map_err(AdaptError::Json)?;
+            print::compact(&String::from_utf8_lossy(text))
+        }
+        Content::Model(config) => print::compact(&config.to_json()),
+    };
+    let warnings = match &received.warnings {
         Value::Null => String::new(),
         warnings => format!("\"warnings\":{},", print::line(warnings)),
     };
     Ok(format!("{{{warnings}\"result\":{result}}}\n"))
 }
 
-fn caddyfile(body: &[u8], surroundings: &dyn Surroundings) -> Result<Json, AdaptError> {
+fn caddyfile(body: &[u8], surroundings: &dyn Surroundings) -> Result<Received, AdaptError> {
     let wrong = |found: Diagnostics| AdaptError::Caddyfile(summary(&found));
     let text = caddy_config::text_from_bytes(FILE, body).map_err(wrong)?;
     let adapted = caddy_config::from_caddyfile_in(FILE, text, surroundings).map_err(wrong)?;
     let warnings: Vec<Value> = adapted.warnings.iter().map(warning).collect();
-    Ok(Json {
-        text: adapted.config.to_json().into(),
+    Ok(Received {
+        content: Content::Model(Box::new(adapted.config)),
         warnings: Some(warnings)
             .filter(|list| !list.is_empty())
             .map_or(Value::Null, Value::from),
-        config: Some(Box::new(adapted.config)),
     })
 }
 

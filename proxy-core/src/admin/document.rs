@@ -34,6 +34,8 @@ const FILE: &str = "config";
 pub(crate) struct Document {
     /// The configuration as one line of JSON.
     text: Box<str>,
+    /// Whether the text is as it is shown: keys sorted, numbers and strings as Caddy writes them.
+    is_canonical: bool,
     ids: Ids,
 }
 
@@ -58,7 +60,35 @@ impl Document {
         Ok(Self {
             ids: Ids::of(config, ROOT)?,
             text: print::line(config).into(),
+            is_canonical: true,
         })
+    }
+
+    /// A document of a configuration that was printed from its model: without ids, its keys in any order. It is not
+    /// read, which takes a while if there are many sites.
+    ///
+    /// # Errors
+    ///
+    /// One that is too large or too deep to be read when somebody asks for it.
+    pub(crate) fn of_model(text: String) -> Result<Self, IdError> {
+        if !read::is_small(&text) {
+            // It may be: it is looked at in full.
+            let value = read::value(text.as_bytes()).map_err(|_| IdError::Values)?;
+            return Self::new(&value);
+        }
+        Ok(Self {
+            text: text.into(),
+            is_canonical: false,
+            ids: Ids::default(),
+        })
+    }
+
+    /// Whether both say the same.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        if self.is_canonical == other.is_canonical {
+            return self.text == other.text;
+        }
+        self.value() == other.value()
     }
 
     /// The configuration as one line of JSON, ids included.
@@ -143,7 +173,7 @@ impl Document {
 
     /// The value at `place` as one line with a line feed.
     fn line(&self, place: &Pointer) -> Result<String, EditError> {
-        let mut line = if place.is_root() {
+        let mut line = if place.is_root() && self.is_canonical {
             self.text.to_string()
         } else {
             print::line(access::find(&self.root(), place)?)
@@ -154,8 +184,11 @@ impl Document {
 
     /// An object with the one key `config`, so that paths begin with that.
     fn root(&self) -> Value {
-        let config = read::value(self.text.as_bytes()).expect("it was printed from a value");
-        Value::Object(Map::from_iter([(ROOT.to_owned(), config)]))
+        Value::Object(Map::from_iter([(ROOT.to_owned(), self.value())]))
+    }
+
+    fn value(&self) -> Value {
+        read::value(self.text.as_bytes()).expect("it was printed, and is within the limits of reading")
     }
 }
 

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 
-use bytes::Bytes;
-use caddy_config::{Config, Diagnostics, ListenAddress, Surroundings};
+use caddy_config::{self as model, Config, Diagnostics, ListenAddress, Surroundings};
 use futures_util::future::BoxFuture;
 use http::StatusCode;
 use thiserror::Error;
@@ -13,7 +12,7 @@ use tokio::task;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use super::adapt;
+use super::adapt::{self, Content};
 use super::autosave;
 use super::body::Room;
 use super::document::{Document, Edit, EditError, MatchError, Pointer};
@@ -86,10 +85,7 @@ pub(super) struct Keeper {
 pub(super) struct Change {
     pub(super) edit: Edit,
     pub(super) place: Target,
-    /// JSON; empty stands for `null`.
-    pub(super) body: Bytes,
-    /// What the whole document says after the change, if that is known: reading it again takes long.
-    pub(super) config: Option<Box<Config>>,
+    pub(super) content: Content,
     /// The state that the change is meant for.
     pub(super) if_match: Option<String>,
     /// Whether to load the configuration even if it stays the same.
@@ -151,15 +147,15 @@ type Draft = Option<Box<(Document, Config)>>;
 // === impl Keeper ===
 
 impl Keeper {
-    /// Keeps `document`, which `engine` already runs, and serves the API where it says.
+    /// Keeps `document`, which `engine` already runs, and serves the API where its `section` about that says.
     pub(super) async fn start(
         engine: Box<dyn Engine>,
         document: Document,
-        config: &Config,
+        section: Option<&model::Admin>,
         source: Option<Source>,
         settings: Settings,
     ) -> Result<Arc<Self>, AdminError> {
-        let address = Endpoint::wanted(config.admin.as_ref(), &settings.default_address)?;
+        let address = Endpoint::wanted(section, &settings.default_address)?;
         let endpoint = match address {
             Some(address) => Some(Endpoint::bind(address, None).await?),
             None => None,
@@ -174,9 +170,9 @@ impl Keeper {
             room: Room::default(),
             stop: CancellationToken::new(),
         });
-        let admin = config.admin.clone().unwrap_or_default();
+        let admin = section.cloned().unwrap_or_default();
         *keeper.serving.lock().await = endpoint.map(|endpoint| endpoint.serve(&admin, &keeper));
-        keeper.save(may_persist(config)).await;
+        keeper.save(may_persist(section)).await;
         Ok(keeper)
     }
 
@@ -222,8 +218,8 @@ impl Keeper {
         &self.stop
     }
 
-    pub(super) fn surroundings(&self) -> &dyn Surroundings {
-        &*self.settings.surroundings
+    pub(super) fn surroundings(&self) -> Arc<dyn Surroundings + Send + Sync> {
+        Arc::clone(&self.settings.surroundings)
     }
 
     /// The proxy.
@@ -266,7 +262,7 @@ impl Keeper {
         let changed = next.is_some();
         if let Some(next) = next {
             let (document, config) = *next;
-            let may_persist = may_persist(&config);
+            let may_persist = may_persist(config.admin.as_ref());
             self.apply(&mut serving, document, config).await?;
             self.note(origin);
             self.save(may_persist).await;
@@ -363,8 +359,7 @@ fn draft(before: &Document, change: Change) -> Result<Draft, Refused> {
     let Change {
         edit,
         place,
-        body,
-        config,
+        content,
         if_match,
         force,
         ..
@@ -373,8 +368,14 @@ fn draft(before: &Document, change: Change) -> Result<Draft, Refused> {
         before.check_match(&field)?;
     }
     let place = Keeper::locate(before, place)?;
-    let next = before.edited(edit, &place, &body)?;
-    if !force && next.text() == before.text() {
+    let (next, config) = match content {
+        Content::Model(config) => (
+            Document::of_model(config.to_json()).map_err(EditError::from)?,
+            Some(config),
+        ),
+        Content::Json(body) => (before.edited(edit, &place, &body)?, None),
+    };
+    if !force && next.is_same(before) {
         return Ok(None);
     }
     let config = match config {
@@ -385,8 +386,8 @@ fn draft(before: &Document, change: Change) -> Result<Draft, Refused> {
 }
 
 /// Whether the configuration may be kept on disk: unless `admin.config.persist` is `false`.
-fn may_persist(config: &Config) -> bool {
-    let settings = config.admin.as_ref().and_then(|admin| admin.config.as_ref());
+fn may_persist(section: Option<&model::Admin>) -> bool {
+    let settings = section.and_then(|admin| admin.config.as_ref());
     settings.and_then(|settings| settings.persist) != Some(false)
 }
 

@@ -11,11 +11,12 @@ use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 use serde_json::json;
+use tokio::task;
 use tracing::{debug, error, info, warn};
 
 use self::path::{Asked, Path};
-use super::adapt;
-use super::body::BodyError;
+use super::adapt::{self, Content, Received};
+use super::body::{BodyError, Held};
 use super::document::{Edit, Pointer};
 use super::guard::Guard;
 use super::keeper::{Change, Keeper, Origin, Refused, Source, Target};
@@ -186,8 +187,7 @@ async fn change(
     let change = Change {
         edit,
         place,
-        body: bytes,
-        config: None,
+        content: Content::Json(bytes),
         if_match: head
             .headers
             .contains_key(header::IF_MATCH)
@@ -207,20 +207,14 @@ async fn change(
 /// `POST /load`: the whole configuration anew.
 async fn load(keeper: &Arc<Keeper>, head: &Parts, body: Incoming) -> Result<Reply, Box<Reply>> {
     let held = keeper.room.read(body).await.map_err(|error| of_body(&error))?;
-    let json = adapt::to_json(
-        &text(&head.headers, &header::CONTENT_TYPE),
-        &held.bytes,
-        keeper.surroundings(),
-    );
-    let json = json.map_err(|error| bad(&error.to_string()))?;
-    if is_nothing(&json.text) {
+    let received = read(keeper, head, &held).await?;
+    if matches!(&received.content, Content::Json(text) if is_nothing(text)) {
         return Err(bad(EMPTY));
     }
     let change = Change {
         edit: Edit::Post,
         place: Target::At(Pointer::parse("/config/")),
-        body: json.text.into(),
-        config: json.config,
+        content: received.content,
         if_match: None,
         force: must_revalidate(&head.headers),
         if_source: Some(text(&head.headers, &IF_SOURCE)).filter(|file| !file.is_empty()),
@@ -229,20 +223,33 @@ async fn load(keeper: &Arc<Keeper>, head: &Parts, body: Incoming) -> Result<Repl
     let changed = keeper.change(change).await;
     changed.map_err(|refused| of_refused(&refused, "loading config: "))?;
     info!("load complete");
-    Ok(if json.warnings.is_null() {
+    Ok(if received.warnings.is_null() {
         Reply::done()
     } else {
-        Reply::untyped(&json!({ "warnings": json.warnings }))
+        Reply::untyped(&json!({ "warnings": received.warnings }))
     })
 }
 
 /// `POST /adapt`: a configuration as JSON, which is not loaded.
 async fn adapt(keeper: &Keeper, head: &Parts, body: Incoming) -> Result<Reply, Box<Reply>> {
     let held = keeper.room.read(body).await.map_err(|error| of_body(&error))?;
-    let content_type = text(&head.headers, &header::CONTENT_TYPE);
-    let adapted = adapt::to_json(&content_type, &held.bytes, keeper.surroundings());
-    let result = adapted.and_then(|json| adapt::result(&json));
+    let received = read(keeper, head, &held).await?;
+    let result = adapt::result(&received);
     result.map(Reply::json).map_err(|error| bad(&error.to_string()))
+}
+
+/// What a body says. A large one takes a while, and everybody else is served by this thread.
+async fn read(keeper: &Keeper, head: &Parts, held: &Held) -> Result<Received, Box<Reply>> {
+    let content_type = text(&head.headers, &header::CONTENT_TYPE);
+    let (bytes, surroundings) = (held.bytes.clone(), keeper.surroundings());
+    let work = task::spawn_blocking(move || adapt::read(&content_type, &bytes, &*surroundings));
+    match work.await {
+        Ok(read) => read.map_err(|error| bad(&error.to_string())),
+        Err(_) => {
+            let (status, text) = (Refused::Fault.status(), Refused::Fault.to_string());
+            Err(Box::new(Reply::error(status, &text)))
+        }
+    }
 }
 
 // === helpers ===

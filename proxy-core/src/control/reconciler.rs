@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{self, Arc, PoisonError};
 use std::time::Duration;
 
-use caddy_config::Config;
+use caddy_config::{self as model, Config};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Mutex, oneshot};
 use tokio::time::Instant;
@@ -28,6 +28,13 @@ use crate::thread::Command;
 /// How often replaced views are looked at.
 const BURIAL_CHECK: Duration = Duration::from_secs(1);
 
+/// How many times after a change memory is given back: until the threads that worked for it have ended, and an allocator
+/// that waits with pages for a second has waited.
+const GIVING_BACK: u32 = 5;
+
+/// More than allocators keep for the next one that asks.
+const LARGE: usize = 4 << 20;
+
 /// Compiles configurations and makes them run.
 #[derive(Debug)]
 pub(crate) struct Reconciler {
@@ -48,14 +55,16 @@ pub(crate) struct Reconciler {
 /// What others may ask for at any time.
 #[derive(Debug, Default)]
 struct Running {
-    config: Arc<Config>,
+    revision: u64,
+    /// What the configuration says about the admin API. All else of it is in the view: as a model it would take as much
+    /// memory again.
+    admin: Option<model::Admin>,
     listeners: Vec<Arc<Listener>>,
 }
 
 /// What only a load may touch.
 #[derive(Debug)]
 struct State {
-    revision: u64,
     listeners: Listeners,
     threads: Vec<UnboundedSender<Command>>,
     /// Removed listeners whose sockets are still open.
@@ -86,7 +95,6 @@ impl Reconciler {
             workers,
             running: Snapshot::new(Running::default()),
             state: Arc::new(Mutex::new(State {
-                revision: 0,
                 listeners: Listeners::default(),
                 threads,
                 removed: Vec::new(),
@@ -99,17 +107,25 @@ impl Reconciler {
         }
     }
 
-    /// Drops views that nobody uses any more, until `stop`.
+    /// Drops views that nobody uses any more, and has their memory given back to the system, until `stop`.
     pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken) {
+        let (mut seen, mut left) = (0, 0);
         while stop
             .run_until_cancelled(time::sleep(BURIAL_CHECK))
             .await
             .is_some()
         {
-            let unused = self.unused_views();
+            let (unused, revision) = (self.unused_views(), self.revision());
+            if !unused.is_empty() || revision != seen {
+                (seen, left) = (revision, GIVING_BACK);
+            }
             if !unused.is_empty() {
                 // A panic of a drop is reported by itself, and nothing is left to do.
                 let _dropped = task::spawn_blocking(move || drop(unused)).await;
+            }
+            if left > 0 {
+                left -= 1;
+                give_back();
             }
         }
     }
@@ -122,7 +138,7 @@ impl Reconciler {
     /// The first load, before anybody else can ask for one.
     pub(crate) fn begin(&self, config: &Config) -> Result<Applied, BuildErrors> {
         match self.state.try_lock() {
-            Ok(mut state) => self.apply(&mut state, config.clone()),
+            Ok(mut state) => self.apply(&mut state, config),
             Err(_) => Err(BuildErrors(vec![BuildError::Fault])),
         }
     }
@@ -145,10 +161,7 @@ impl Reconciler {
         let this = Arc::clone(&self);
         // On a thread that may wait for disks and names.
         let work = task::spawn_blocking(move || {
-            // It is kept as long as it runs. A copy has no room to spare, as what was read piece by piece has.
-            let kept = config.clone();
-            drop(config);
-            let result = this.apply(&mut state, kept);
+            let result = this.apply(&mut state, &config);
             (state, result)
         });
         let (mut state, result) = work.await.map_err(|_| BuildError::Fault)?;
@@ -161,9 +174,14 @@ impl Reconciler {
         lock(&self.parts).push(part);
     }
 
-    /// See [`Control::current`](super::Control::current).
-    pub(crate) fn current(&self) -> Arc<Config> {
-        Arc::clone(&self.running.current().config)
+    /// See [`Control::revision`](super::Control::revision).
+    pub(crate) fn revision(&self) -> u64 {
+        self.running.current().revision
+    }
+
+    /// What the running configuration says about the admin API.
+    pub(crate) fn admin(&self) -> Option<model::Admin> {
+        self.running.current().admin.clone()
     }
 
     /// The addresses that are listened on.
@@ -235,18 +253,18 @@ impl Reconciler {
     }
 
     /// Makes `config` run, or changes nothing; and counts that.
-    fn apply(&self, state: &mut State, config: Config) -> Result<Applied, BuildErrors> {
+    fn apply(&self, state: &mut State, config: &Config) -> Result<Applied, BuildErrors> {
         let result = self.apply_uncounted(state, config);
         self.surroundings.metrics.loaded(result.is_ok(), clock::wall());
         result
     }
 
-    fn apply_uncounted(&self, state: &mut State, config: Config) -> Result<Applied, BuildErrors> {
+    fn apply_uncounted(&self, state: &mut State, config: &Config) -> Result<Applied, BuildErrors> {
         if self.stop.is_cancelled() {
             return Err(BuildErrors(vec![BuildError::Stopping]));
         }
         drop(self.unused_views());
-        let prepared = self.prepare(state, &config);
+        let prepared = self.prepare(state, config);
         // Names are looked up once it is known that they are wanted.
         let Ready {
             mut view,
@@ -269,7 +287,6 @@ impl Reconciler {
                 listener.place.announce(Instant::now() + last.shutdown_delay);
             }
         }
-        let routes_changed = self.running.current().config.apps != config.apps;
         state.listeners.become_next(&mut next);
         view.settle_logs();
         let checks = view.checks();
@@ -277,19 +294,19 @@ impl Reconciler {
         lock(&self.old_views).push(last);
         self.surroundings.resolvers.begin();
         self.surroundings.prober.watch(checks);
+        let revision = self.revision() + 1;
         self.running.publish(Running {
-            config: Arc::new(config),
+            revision,
+            admin: config.admin.clone(),
             listeners: state.listeners.all().cloned().collect(),
         });
-        state.revision += 1;
         let name = |listener: &Arc<Listener>| listener.address.to_string();
         let applied = Applied {
-            revision: state.revision,
+            revision,
             warnings,
             added: next.added.iter().map(|(listener, _)| name(listener)).collect(),
             removed: next.removed.iter().map(name).collect(),
             kept: next.kept,
-            routes_changed,
         };
         state.open(next.added);
         state.renew(&next.renewed);
@@ -335,6 +352,12 @@ impl Reconciler {
             commits,
         })
     }
+}
+
+/// Allocators look for pages that they could give back to the system when they have to do with large ones, and a proxy
+/// that only forwards never has.
+fn give_back() {
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(LARGE)));
 }
 
 fn lock<T>(mutex: &sync::Mutex<T>) -> sync::MutexGuard<'_, T> {

@@ -35,9 +35,9 @@ const GRACE: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(crate) struct View {
     pub(crate) servers: Vec<ServerView>,
-    pub(crate) clusters: Vec<Cluster>,
+    pub(crate) clusters: Box<[Cluster]>,
     /// What is done with the heads of requests to the cluster of the same number.
-    pub(crate) proxies: Vec<Option<Box<Proxy>>>,
+    pub(crate) proxies: Box<[Option<Box<Proxy>>]>,
     /// What each listener serves, by the index of its [`Place`].
     pub(crate) entries: Vec<Option<Entry>>,
     /// How long what is in flight may take once its listener is gone. Default 30 seconds.
@@ -141,8 +141,9 @@ impl View {
         Self {
             names: names(&clusters),
             servers,
-            clusters,
-            proxies,
+            // They live long, and there may be many: no room to spare.
+            clusters: clusters.into(),
+            proxies: proxies.into(),
             entries: Vec::new(),
             log_files: Vec::new(),
             grace: grace.filter(|grace| !grace.is_zero()).unwrap_or(GRACE),

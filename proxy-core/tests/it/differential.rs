@@ -98,7 +98,7 @@ async fn what_is_explained_is_what_happens() {
         let origin = origin::start().await;
         let rig = start(&name, origin.addr()).unwrap();
         let answers = ask_all(&requests, rig.addr(), &origin).await;
-        let config = rig.control().current();
+        let config = rig::adapted(&file(&name), &Surrounded(origin.addr())).unwrap();
         for request in &requests {
             let Some(said) = explained::said(&config, &options(), request).await else {
                 continue;
@@ -168,8 +168,11 @@ async fn by_doorway(name: &str, requests: &[Request]) -> Result<Answers, String>
 
 /// Starts a proxy of this process.
 fn start(name: &str, origin: SocketAddr) -> Result<Rig, String> {
-    let file = directory().join(name).with_extension("caddyfile");
-    Rig::file(&options(), &file, &Surrounded(origin))
+    Rig::file(&options(), &file(name), &Surrounded(origin))
+}
+
+fn file(name: &str) -> PathBuf {
+    directory().join(name).with_extension("caddyfile")
 }
 
 fn options() -> Options {

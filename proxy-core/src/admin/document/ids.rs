@@ -5,13 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::error::IdError;
-use super::read::MAX_VALUES;
+use super::read::{MAX_DEPTH, MAX_VALUES};
 
 /// The key of an id.
 const ID: &str = "@id";
-
-/// How deep arrays and objects may be nested: as deep as serde_json reads them.
-const MAX_DEPTH: usize = 127;
 
 /// Where each id stands: the parts of the path to its object, the root's key first.
 #[derive(Debug, Default)]

@@ -9,6 +9,9 @@ use serde_json::{Map, Number, Value};
 /// A text of more values is refused. A configuration of 10,000 sites has about 300,000.
 pub(super) const MAX_VALUES: usize = 2_000_000;
 
+/// How deep arrays and objects may be nested: as deep as serde_json reads them.
+pub(super) const MAX_DEPTH: usize = 127;
+
 /// Reads one value and nothing behind it. Nesting is limited by serde_json, to 128.
 pub(in crate::admin) fn value(text: &[u8]) -> Result<Value, String> {
     let left = Cell::new(MAX_VALUES);
@@ -17,6 +20,31 @@ pub(in crate::admin) fn value(text: &[u8]) -> Result<Value, String> {
     value
         .and_then(|value| reader.end().map(|()| value))
         .map_err(|error| error.to_string())
+}
+
+/// Whether a JSON text is certain to be within the limits of [`value`], by a look at its brackets and commas.
+pub(super) fn is_small(text: &str) -> bool {
+    let (mut values, mut depth, mut deepest) = (1_usize, 0_usize, 0_usize);
+    let (mut quoted, mut escaped) = (false, false);
+    for byte in text.bytes() {
+        if quoted {
+            quoted = escaped || byte != b'"';
+            escaped = !escaped && byte == b'\\';
+            continue;
+        }
+        match byte {
+            b'"' => quoted = true,
+            b'[' | b'{' => {
+                depth += 1;
+                values += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b',' => values += 1,
+            _ => {}
+        }
+    }
+    values <= MAX_VALUES && deepest <= MAX_DEPTH
 }
 
 /// Reads a value, counting.

@@ -46,6 +46,34 @@ fn a_value_is_printed_and_named_as_caddy_does() {
 }
 
 #[test]
+fn what_was_printed_from_a_model_is_shown_and_compared_as_any_other() {
+    let text = r#"{"apps":{"http":{"servers":{"s":{"listen":[":1"],"automatic_https":{}}}}},"admin":{"listen":"a<b"}}"#;
+    let (of_model, read) = (
+        Document::of_model(text.to_owned()).unwrap(),
+        Document::new(&serde_json::from_str(text).unwrap()).unwrap(),
+    );
+    assert!(of_model.is_same(&read) && read.is_same(&of_model));
+    for path in ["/config/", "/config/apps", "/config/admin/listen"] {
+        let place = Pointer::parse(path);
+        assert_eq!(of_model.show(&place), read.show(&place), "{path}");
+    }
+    let other = Document::of_model(text.replace(":1", ":2")).unwrap();
+    assert!(!other.is_same(&read) && !other.is_same(&of_model));
+    let nested = |levels| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    assert!(Document::of_model(nested(read::MAX_DEPTH)).is_ok());
+    assert!(Document::of_model(nested(read::MAX_DEPTH + 1)).is_err());
+}
+
+#[test]
+fn brackets_and_commas_in_strings_do_not_count() {
+    assert!(read::is_small(&format!(
+        "[{:?}]",
+        "[{,\"\\".repeat(read::MAX_DEPTH)
+    )));
+    assert!(!read::is_small(&format!("[{}0]", "0,".repeat(read::MAX_VALUES))));
+}
+
+#[test]
 fn texts_and_numbers_are_printed_as_caddy_prints_them() {
     for (written, printed) in [
         (

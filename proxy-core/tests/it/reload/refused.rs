@@ -23,7 +23,6 @@ async fn what_is_wrong_is_said_all_at_once_and_nothing_changes() {
     let rig = Rig::caddyfile(&good);
     let mut wire = rig.wire().await;
     assert_eq!(wire.ask(get("/")).await.body, b"good");
-    let before = rig.control().current();
 
     let refused = [
         (
@@ -51,7 +50,7 @@ async fn what_is_wrong_is_said_all_at_once_and_nothing_changes() {
             assert!(error.contains(reason), "{error}");
         }
         assert_eq!(wire.ask(get("/")).await.body, b"good");
-        assert_eq!(*rig.control().current(), *before);
+        assert_eq!(rig.control().revision(), 1);
         assert_eq!(rig.control().addresses(), [first]);
         assert!(TcpListener::bind(second).is_ok(), "nothing stays bound");
     }

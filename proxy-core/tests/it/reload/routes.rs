@@ -21,7 +21,7 @@ async fn open_connections_take_the_new_routes_with_their_next_request() {
     let applied = rig.reload(&saying("two")).await;
 
     assert_eq!((applied.revision, applied.kept), (2, 1));
-    assert!(applied.routes_changed && applied.added.is_empty() && applied.removed.is_empty());
+    assert!(applied.added.is_empty() && applied.removed.is_empty());
     assert_eq!(wire.ask(get("/")).await.body, b"two");
     assert_eq!(h2.get("/").await.body, b"two");
     assert_eq!(rig.stats().connections, 2, "no connection was opened anew");
@@ -33,7 +33,6 @@ async fn the_same_configuration_again_changes_nothing() {
     let rig = Rig::caddyfile(&saying("one"));
     let applied = rig.reload(&saying("one")).await;
     assert_eq!((applied.revision, applied.kept), (2, 1));
-    assert!(!applied.routes_changed);
 }
 
 #[tokio::test]

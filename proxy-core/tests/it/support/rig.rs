@@ -44,6 +44,14 @@ pub(crate) struct Doors {
     transport: String,
 }
 
+/// What a Caddyfile says.
+pub(crate) fn adapted(file: &Path, surroundings: &dyn Surroundings) -> Result<Config, String> {
+    let text = fs::read_to_string(file).expect("the file is there");
+    let name = file.display().to_string();
+    let adapted = caddy_config::from_caddyfile_in(&name, &text, surroundings);
+    Ok(adapted.map_err(|errors| errors.to_string())?.config)
+}
+
 // === impl Rig ===
 
 impl Rig {
@@ -73,11 +81,8 @@ impl Rig {
         file: &Path,
         surroundings: &dyn Surroundings,
     ) -> Result<Self, String> {
-        let text = fs::read_to_string(file).expect("the file is there");
-        let name = file.display().to_string();
-        let adapted = caddy_config::from_caddyfile_in(&name, &text, surroundings);
-        let config = adapted.map_err(|errors| errors.to_string())?.config;
-        let proxy = Proxy::build(&config, options).map_err(|errors| errors.to_string())?;
+        let proxy =
+            Proxy::build(&adapted(file, surroundings)?, options).map_err(|errors| errors.to_string())?;
         Ok(Self::running(proxy))
     }
 
