@@ -9,7 +9,7 @@ pub(crate) mod launch;
 mod load;
 pub(crate) mod meter;
 pub(crate) mod origin;
-mod peers;
+pub(crate) mod peers;
 mod report;
 mod rounds;
 mod sites;

@@ -1,7 +1,7 @@
 //! The project's own tasks, run as `cargo xtask <task>`.
 //!
-//! `ci` is everything a change must pass; `tidy`, `codegen`, `test`, `fuzz`, `bench`, `chaos` and `reload` are its parts
-//! and its relatives.
+//! `ci` is everything a change must pass; `tidy`, `codegen`, `test`, `fuzz`, `bench`, `chaos`, `reload` and `wire` are its
+//! parts and its relatives.
 
 #![allow(
     clippy::print_stdout,
@@ -23,6 +23,7 @@ mod process;
 mod reload;
 mod test;
 mod tidy;
+mod wire;
 
 use std::process::ExitCode;
 
@@ -54,6 +55,8 @@ enum Task {
     Chaos(chaos::Options),
     /// What clients notice of 500 reloads, with Doorway and with Caddy.
     Reload(reload::Options),
+    /// Requests well-formed and not: what Doorway, nginx, HAProxy and Caddy make of them.
+    Wire(wire::Options),
     /// The server that the bench puts behind the proxies.
     #[command(hide = true)]
     Origin,
@@ -82,6 +85,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Bench(options) => bench::run(&options),
         Task::Chaos(options) => chaos::run(&options),
         Task::Reload(options) => reload::run(&options),
+        Task::Wire(options) => wire::run(&options),
         Task::Origin => bench::origin::serve(),
         Task::Idle(options) => bench::idle::client(&options),
     }

@@ -74,7 +74,8 @@ pub(crate) struct Peer {
     pub(crate) proxy: Proxy,
     /// As it says itself.
     pub(crate) version: String,
-    program: PathBuf,
+    /// Where.
+    pub(crate) program: PathBuf,
 }
 
 /// A proxy that runs.
@@ -154,19 +155,23 @@ impl Peer {
     /// Looks for the program and asks for its version. `before` is the other build of Doorway.
     pub(crate) fn find(proxy: Proxy, metadata: &Metadata, before: Option<&Path>) -> Result<Self> {
         let target = &metadata.target_directory;
-        let (program, question) = match proxy {
-            Proxy::Doorway => (Some(target.join("release/doorway")), "version"),
-            Proxy::Before => (before.map(Path::to_owned), "version"),
-            Proxy::Nginx | Proxy::Haproxy => (find(proxy.name()), "-v"),
-            Proxy::Caddy => (
-                find("caddy").or_else(|| Some(target.join("tools/bin/caddy"))),
-                "version",
-            ),
-            Proxy::Pingora => (Some(build_pingora(metadata)?), "version"),
+        let program = match proxy {
+            Proxy::Doorway => Some(target.join("release/doorway")),
+            Proxy::Before => before.map(Path::to_owned),
+            Proxy::Nginx | Proxy::Haproxy => find(proxy.name()),
+            Proxy::Caddy => find("caddy").or_else(|| Some(target.join("tools/bin/caddy"))),
+            Proxy::Pingora => Some(build_pingora(metadata)?),
         };
-        let program = program
-            .filter(|program| program.is_file())
-            .context("not installed")?;
+        Self::at(proxy, program.context("not installed")?)
+    }
+
+    /// The program at this place, asked for its version.
+    pub(crate) fn at(proxy: Proxy, program: PathBuf) -> Result<Self> {
+        ensure!(program.is_file(), "not installed");
+        let question = match proxy {
+            Proxy::Nginx | Proxy::Haproxy => "-v",
+            Proxy::Doorway | Proxy::Before | Proxy::Caddy | Proxy::Pingora => "version",
+        };
         let output = Command::new(&program)
             .arg(question)
             .stdin(Stdio::null())

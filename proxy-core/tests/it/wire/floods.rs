@@ -68,6 +68,7 @@ async fn a_flood_within_a_request_ends_the_connection() {
             frame(CONTINUATION, 0, 1, &block(&[(b"x-a", &[b'v'; 15_000])])),
         ),
         ("H2-08", head(END_HEADERS), frame(DATA, 0, 1, &[])),
+        ("H2-08 a byte", head(END_HEADERS), frame(DATA, 0, 1, b"x")),
     ] {
         let mut client = Frames::connect(&bench.rig, &[]).await;
         client.send(&begin).await;
@@ -80,7 +81,7 @@ async fn a_flood_within_a_request_ends_the_connection() {
 async fn faults_that_make_the_proxy_reset_its_own_streams_end_the_connection() {
     let bench = Bench::start().await;
     type Fault = fn(u32) -> Vec<u8>;
-    let faults: [(&str, Fault); 4] = [
+    let faults: [(&str, Fault); 6] = [
         ("H2-03 a window of nothing", |stream| {
             frame(WINDOW_UPDATE, 0, stream, &[0; 4])
         }),
@@ -91,6 +92,12 @@ async fn faults_that_make_the_proxy_reset_its_own_streams_end_the_connection() {
             frame(PRIORITY, 0, stream, &[&stream.to_be_bytes()[..], &[16]].concat())
         }),
         ("H2-03 data after the end", |stream| frame(DATA, 0, stream, b"x")),
+        ("H2-03 a priority that is short", |stream| {
+            frame(PRIORITY, 0, stream, &[0; 4])
+        }),
+        ("H2-03 a head after the end", |stream| {
+            frames::request(stream, &get(b"/reset", &[]))
+        }),
     ];
     for (id, fault) in faults {
         bench.origin.take_requests();
