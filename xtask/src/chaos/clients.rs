@@ -1,5 +1,6 @@
 //! Clients that ask at a steady rate, each on a connection that it keeps.
 
+use std::fmt;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -50,6 +51,19 @@ pub(super) enum Outcome {
     Wrong,
     /// None.
     Nothing,
+}
+
+impl fmt::Display for Sample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let method = if self.is_post { "POST" } else { "GET" };
+        let Self {
+            number,
+            outcome,
+            took,
+            ..
+        } = self;
+        write!(f, "{method} {number}, {outcome:?} after {took:.1?}")
+    }
 }
 
 // === impl Clients ===

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -18,6 +18,9 @@ const FLAP: Duration = Duration::from_millis(100);
 
 /// How long a slow answer takes.
 const SLOW: Duration = Duration::from_millis(200);
+
+/// More than this is not looked through when a connection ends in a crash.
+const MOST_UNREAD: u64 = 64 * 1024;
 
 /// How often one whose mood changes is looked at.
 const LOOK: Duration = Duration::from_millis(5);
@@ -49,9 +52,18 @@ const MOODS: [Mood; 7] = [
     Mood::Flaps,
 ];
 
-/// What reached upstreams: for each request by its number, how often.
+/// What reached upstreams, for each request by its number.
 #[derive(Debug, Default)]
-pub(super) struct Reached(Mutex<HashMap<u64, u32>>);
+pub(super) struct Reached(Mutex<HashMap<u64, Times>>);
+
+/// How often one request reached upstreams.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Times {
+    /// Upstreams read it.
+    pub(super) read: u32,
+    /// It was sent to one that crashed before it was read. Nobody but the upstream knows that.
+    pub(super) unread: u32,
+}
 
 /// One upstream, on threads of its own.
 #[derive(Debug)]
@@ -85,15 +97,31 @@ impl Mood {
 
 impl Reached {
     fn note(&self, number: u64) {
-        *self.lock().entry(number).or_default() += 1;
+        self.lock().entry(number).or_default().read += 1;
+    }
+
+    /// Ends a connection as a crash does, and notes what was sent into it.
+    fn end(&self, stream: &TcpStream) -> io::Result<()> {
+        stream.shutdown(Shutdown::Write)?;
+        stream.set_nonblocking(false)?;
+        stream.set_read_timeout(Some(LOOK))?;
+        let mut sent = Vec::new();
+        // It reads until nothing comes any more.
+        drop((&mut &*stream).take(MOST_UNREAD).read_to_end(&mut sent));
+        let text = String::from_utf8_lossy(&sent).to_lowercase();
+        let values = text.lines().filter_map(|line| line.strip_prefix("x-number:"));
+        for number in values.filter_map(|value| value.trim().parse().ok()) {
+            self.lock().entry(number).or_default().unread += 1;
+        }
+        reset(stream)
     }
 
     /// How often this request reached an upstream.
-    pub(super) fn times(&self, number: u64) -> u32 {
+    pub(super) fn times(&self, number: u64) -> Times {
         self.lock().get(&number).copied().unwrap_or_default()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, u32>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Times>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -153,8 +181,13 @@ fn listen(
     let mut listener = Some(listener);
     loop {
         if moods.now() == Mood::Crashed {
-            if listener.take().is_some() {
+            if let Some(listener) = listener.take() {
                 moods.crashes.fetch_add(1, Ordering::Relaxed);
+                // What still waits was connected to, too, and perhaps sent a request.
+                while let Ok((stream, _)) = listener.accept() {
+                    let reached = Arc::clone(reached);
+                    thread::spawn(move || drop(reached.end(&stream)));
+                }
             }
             thread::sleep(LOOK);
             continue;
@@ -200,7 +233,7 @@ fn serve(mut stream: TcpStream, number: u8, moods: &Moods, reached: &Reached) ->
     let mut reader = BufReader::new(stream.try_clone()?);
     loop {
         let Some(head) = read_head(&mut reader, has_crashed)? else {
-            return Ok(());
+            return reached.end(&stream);
         };
         let field = |name: &str| {
             let line = head.lines().find_map(|line| line.strip_prefix(name));
@@ -217,10 +250,10 @@ fn serve(mut stream: TcpStream, number: u8, moods: &Moods, reached: &Reached) ->
                 while moods.now() == Mood::Hangs && !has_crashed() {
                     thread::sleep(LOOK);
                 }
-                return Ok(());
+                return reached.end(&stream);
             }
             Mood::Resets => return reset(&stream),
-            Mood::Crashed => return Ok(()),
+            Mood::Crashed => return reached.end(&stream),
             Mood::Cuts if length == 0 => {
                 let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n0123", BODY.len());
                 return stream.write_all(head.as_bytes());
