@@ -164,6 +164,8 @@ async fn pseudo_fields_out_of_place_are_refused() {
         b"/a\0",
         b"http://b.test/",
         b"/%00",
+        b"/<a>",
+        b"/?b=\"c\"",
     ] {
         cases.push(head("H2-13 H2-17 H2-19 path", &instead(":path", path)));
     }
