@@ -272,6 +272,7 @@ impl Reconciler {
         let routes_changed = self.running.current().config.apps != config.apps;
         state.listeners.become_next(&mut next);
         view.settle_logs();
+        view.settle_gates();
         let checks = view.checks();
         self.views.publish(view);
         lock(&self.old_views).push(last);

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -17,8 +18,10 @@ use tokio::time::{self, Instant};
 
 use super::channel::Channel;
 use super::connect::Io;
+use super::health::Kept;
 use super::http2::Http2;
-use super::transport::{Key, Protocol};
+use super::idle::{IdlePlace, IdleTotal};
+use super::transport::{Key, Lane, Protocol};
 use crate::error::{Failure, Reason};
 
 /// How long a request waits for a connection.
@@ -28,10 +31,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const WAITING_EACH: usize = 10;
 const WAITING_LEAST: usize = 100;
 
+/// The gates of upstreams, which outlive a configuration: by the settings of their connections, and by how many proxies
+/// with the same ones there are before this one.
+pub(crate) type Gates = Kept<(Lane, usize), Gate>;
+
 /// The connections to one upstream.
 #[derive(Debug)]
 pub(crate) struct Gate {
-    most: usize,
+    most: AtomicUsize,
     state: Mutex<State>,
     /// A stream has ended on a connection that many share.
     places: Arc<Notify>,
@@ -53,6 +60,7 @@ struct Idle {
     key: Key,
     worker: usize,
     until: Instant,
+    _place: Option<IdlePlace>,
 }
 
 #[derive(Debug)]
@@ -96,10 +104,34 @@ impl Gate {
     /// For at most so many connections.
     pub(crate) fn new(most: usize) -> Self {
         Self {
-            most,
+            most: AtomicUsize::new(most),
             state: Mutex::default(),
             places: Arc::default(),
         }
+    }
+
+    /// For at most so many connections from now on. Beyond that none is closed, and none is opened until enough of them are.
+    pub(crate) fn allow(self: &Arc<Self>, most: usize) {
+        if self.most.swap(most, Ordering::Relaxed) >= most {
+            return;
+        }
+        loop {
+            let mut state = self.lock();
+            if state.open >= self.most() {
+                return;
+            }
+            let Some(first) = state.waiting.pop_front() else {
+                return;
+            };
+            state.open += 1;
+            drop(state);
+            // Whoever has left gives its permit back when it is dropped.
+            drop(first.grant.send(Grant::Permit(Permit(Arc::downgrade(self)))));
+        }
+    }
+
+    fn most(&self) -> usize {
+        self.most.load(Ordering::Relaxed)
     }
 
     /// A connection for a request of this worker, or the right to open one; waits while there is neither.
@@ -130,7 +162,7 @@ impl Gate {
                 if let Some(channel) = state.find(key, protocol, worker) {
                     return Ok(Entered::Now(Grant::Channel(channel)));
                 }
-                if state.open < self.most {
+                if state.open < self.most() {
                     state.open += 1;
                     return Ok(Entered::Now(Grant::Permit(Permit(Arc::downgrade(self)))));
                 }
@@ -142,7 +174,7 @@ impl Gate {
                     continue;
                 }
             }
-            if state.waiting.len() >= self.most.saturating_mul(WAITING_EACH).max(WAITING_LEAST) {
+            if state.waiting.len() >= self.most().saturating_mul(WAITING_EACH).max(WAITING_LEAST) {
                 return Err(Reason::Busy.into());
             }
             let (grant, waiting) = oneshot::channel();
@@ -176,15 +208,35 @@ impl Gate {
     }
 
     /// Takes back an HTTP/1.1 connection whose exchange is complete. One that the first who waits cannot use is closed.
-    pub(crate) fn give_back(&self, connection: Connection<Io>, key: Key, worker: usize, idle: Duration) {
+    /// A worker's connection stays for as long as it says, if `total` has a place for it.
+    pub(crate) fn give_back(
+        &self,
+        connection: Connection<Io>,
+        key: Key,
+        (worker, idle): (usize, Duration),
+        total: Option<&Arc<IdleTotal>>,
+    ) {
         let mut state = self.lock();
         state.waiting.retain(|waiter| !waiter.grant.is_closed());
+        if state.open > self.most() {
+            drop(state);
+            drop(connection);
+            return;
+        }
         let Some(first) = state.waiting.front() else {
+            let place = total.map(IdleTotal::place);
+            if matches!(place, Some(None)) {
+                // Without the lock, as its permit goes back.
+                drop(state);
+                drop(connection);
+                return;
+            }
             state.idle.push(Idle {
                 connection,
                 key,
                 worker,
                 until: Instant::now() + idle,
+                _place: place.flatten(),
             });
             return;
         };
@@ -231,7 +283,9 @@ impl Gate {
     fn release(self: &Arc<Self>) {
         loop {
             let mut state = self.lock();
-            let Some(first) = state.waiting.pop_front() else {
+            let may_be_replaced = state.open <= self.most();
+            let first = may_be_replaced.then(|| state.waiting.pop_front()).flatten();
+            let Some(first) = first else {
                 state.open = state.open.saturating_sub(1);
                 return;
             };
@@ -422,26 +476,51 @@ mod tests {
         let (first, _far) = opened(enter(&gate).await.unwrap());
         let mut second = Box::pin(enter(&gate));
         assert!(futures_util::poll!(&mut second).is_pending());
-        gate.give_back(first, key(), 0, PATIENCE);
+        gate.give_back(first, key(), (0, PATIENCE), None);
         let Grant::Channel(Channel::Http1(again, _)) = second.await.unwrap() else {
             unreachable!("the connection is handed over")
         };
         // Another worker cannot use it: it is closed, whether it is idle already or not.
         let mut other = Box::pin(gate.enter(key(), Protocol::Http1, 1));
         assert!(futures_util::poll!(&mut other).is_pending());
-        gate.give_back(again, key(), 0, PATIENCE);
+        gate.give_back(again, key(), (0, PATIENCE), None);
         let (own, _far) = opened(other.await.unwrap());
-        gate.give_back(own, key(), 1, PATIENCE);
+        gate.give_back(own, key(), (1, PATIENCE), None);
         assert_eq!(gate.lock().idle.len(), 1);
         assert!(matches!(enter(&gate).await.unwrap(), Grant::Permit(_)));
         assert!(gate.lock().idle.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
+    async fn another_limit_counts_those_that_are_open() {
+        let gate = Arc::new(Gate::new(2));
+        let (first, second) = (enter(&gate).await.unwrap(), enter(&gate).await.unwrap());
+        gate.allow(1);
+        let mut third = Box::pin(enter(&gate));
+        assert!(futures_util::poll!(&mut third).is_pending());
+        drop(first);
+        assert!(futures_util::poll!(&mut third).is_pending(), "one is still open");
+        drop(second);
+        let third = third.await.unwrap();
+        let mut fourth = Box::pin(enter(&gate));
+        let mut left = Box::pin(enter(&gate));
+        assert!(futures_util::poll!(&mut left).is_pending());
+        assert!(futures_util::poll!(&mut fourth).is_pending());
+        drop(left);
+        gate.allow(2);
+        let fourth = fourth.await.unwrap();
+        let mut fifth = Box::pin(enter(&gate));
+        assert!(futures_util::poll!(&mut fifth).is_pending());
+        drop((third, fourth));
+        drop(fifth.await.unwrap());
+        assert_eq!(gate.lock().open, 0);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn what_is_idle_for_too_long_is_closed() {
         let gate = Arc::new(Gate::new(1));
         let (first, _far) = opened(enter(&gate).await.unwrap());
-        gate.give_back(first, key(), 0, PATIENCE);
+        gate.give_back(first, key(), (0, PATIENCE), None);
         gate.sweep(Instant::now());
         assert_eq!(gate.lock().idle.len(), 1);
         gate.sweep(Instant::now() + PATIENCE);

@@ -37,7 +37,7 @@ const CONNECTION_WINDOW: u32 = 64 * 1024 * 1024;
 const SEND_BUFFER: usize = 64 * 1024;
 
 /// The most streams at once until the upstream has told its own limit.
-const MOST_STREAMS: usize = 100;
+pub(crate) const MOST_STREAMS: usize = 100;
 
 /// A connection that takes requests until it is closed or full.
 #[derive(Clone, Debug)]

@@ -56,7 +56,12 @@ async fn connections_that_nobody_needs_are_not_kept() {
     let mut servers = Vec::new();
     for _ in 0..3 {
         let (connection, place, server) = opened(10).await;
-        pool.share(key, connection, crate::upstream::pool::PoolLimits::default());
+        pool.share(
+            key,
+            connection,
+            crate::upstream::pool::PoolLimits::default(),
+            None,
+        );
         servers.push(server);
         drop(place);
     }

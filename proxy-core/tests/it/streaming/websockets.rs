@@ -300,3 +300,40 @@ async fn a_tunnel_outlives_reloads_and_ends_with_the_proxy() {
         Reason::NO_ERROR
     );
 }
+
+#[tokio::test]
+async fn a_tunnel_is_closed_after_its_time_although_it_is_in_use() {
+    let origin = Origin::bind(Ipv4Addr::LOCALHOST).await;
+    let rig = Rig::site(&format!(
+        "\treverse_proxy {} {{\n\t\tstream_timeout 500ms\n\t}}\n\trespond /plain plain",
+        origin.addr()
+    ));
+    let mut ends = tunnel(&rig, &origin, false).await;
+    ends.client.send("ping");
+    assert_eq!(ends.upstream.exactly(4).await, b"ping");
+    ends.upstream.rest().await;
+    let end = crate::support::wait::within("the end of the stream", ends.down.data()).await;
+    assert!(!matches!(end, Some(Ok(data)) if !data.is_empty()));
+}
+
+#[tokio::test]
+async fn a_tunnel_whose_listener_goes_stays_for_its_close_delay() {
+    let text = |upstream: std::net::SocketAddr, ip: &str, delay: &str| {
+        format!(
+            "{{\n\tadmin off\n\tgrace_period 1s\n}}\nhttp://{HOST}:0 {{\n\tbind {ip}\n\treverse_proxy {upstream} {{\n\t\t\
+             stream_close_delay {delay}\n\t}}\n}}\n"
+        )
+    };
+    let origin = Origin::bind(Ipv4Addr::LOCALHOST).await;
+    let kept = Rig::caddyfile(&text(origin.addr(), "127.0.0.1", "1m"));
+    let gone = Rig::caddyfile(&text(origin.addr(), "127.0.0.1", "0s"));
+    let mut stays = tunnel(&kept, &origin, false).await;
+    let mut soon = tunnel(&gone, &origin, false).await;
+    kept.reload(&text(origin.addr(), "127.0.0.2", "1m")).await;
+    gone.reload(&text(origin.addr(), "127.0.0.2", "0s")).await;
+    soon.upstream.rest().await;
+    stays.client.send("ping");
+    assert_eq!(stays.upstream.exactly(4).await, b"ping");
+    stays.upstream.send("pong").await;
+    assert_eq!(piece(&mut stays.down).await.unwrap(), "pong");
+}

@@ -268,3 +268,42 @@ async fn an_honest_burst_beyond_the_limit_of_streams_is_refused_stream_by_stream
         Outcome::Status(_)
     ));
 }
+
+#[tokio::test]
+async fn what_clients_may_send_is_a_setting() {
+    let origin = Recorder::saying(Ipv4Addr::LOCALHOST, "ok").await;
+    let rig = Rig::caddyfile(&format!(
+        "{{\n\tadmin off\n\tservers {{\n\t\tmax_streams 7\n\t\tmax_control_frames 10 20\n\t\tmax_stream_errors 2\n\t}}\n}}\n\
+         http://{HOST}:0 {{\n\tbind 127.0.0.1\n\treverse_proxy {}\n}}\n",
+        origin.addr()
+    ));
+    let (bench, pings) = (Bench::start().await, frame(PING, 0, 0, &[0; 8]).repeat(100));
+    for (rig, passes) in [(&bench.rig, true), (&rig, false)] {
+        let mut client = Frames::connect(rig, &[]).await;
+        let settings = client.next().await.unwrap();
+        let streams = if passes {
+            [0, 3, 0, 0, 0, 250]
+        } else {
+            [0, 3, 0, 0, 0, 7]
+        };
+        assert_eq!(settings.kind, SETTINGS);
+        assert!(settings.payload.chunks(6).any(|setting| setting == streams));
+        client.try_send(&pings).await;
+        let asked = client.try_send(&frames::request(1, &get(b"/", &[]))).await;
+        let outcome = client.outcome(1).await;
+        assert_eq!(outcome == Outcome::Status(200), passes, "{asked} {outcome:?}");
+    }
+    for (rig, passes) in [(&bench.rig, true), (&rig, false)] {
+        let mut client = Frames::connect(rig, &[]).await;
+        for stream in [1_u32, 3, 5] {
+            let of_itself = [&stream.to_be_bytes()[..], &[16]].concat();
+            let fault = frame(PRIORITY, 0, stream, &of_itself);
+            let asked = frames::request(stream, &get(b"/", &[]));
+            client.try_send(&[asked, fault].concat()).await;
+            client.outcome(stream).await;
+        }
+        client.try_send(&frames::request(9, &get(b"/", &[]))).await;
+        let outcome = client.outcome(9).await;
+        assert_eq!(outcome == Outcome::Status(200), passes, "{outcome:?}");
+    }
+}
