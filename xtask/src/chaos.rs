@@ -4,9 +4,9 @@
 //! The upstreams crash, hang, reset, answer slowly, cut their answers and come and go; one stays whole, so that every
 //! request could be served. Each request has a number of its own, and the upstreams keep count of what reached them.
 
-mod clients;
+pub(crate) mod clients;
 mod figures;
-mod upstream;
+pub(crate) mod upstream;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -63,7 +63,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
 fn measure(contender: &Contender, directory: &Path, options: &Options) -> Result<Figures> {
     let reached = Arc::new(Reached::default());
     let upstreams = (0..3)
-        .map(|number| Upstream::start(number, &reached))
+        .map(|number| Upstream::start(number, 0, &reached))
         .collect::<Result<Vec<_>>>()?;
     let port = contest::free_port()?;
     let mut running = contender.start(directory, &caddyfile(port, &upstreams), port)?;

@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Clients on threads of their own.
 #[derive(Debug)]
-pub(super) struct Clients {
+pub(crate) struct Clients {
     trouble: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<Vec<Sample>>>,
@@ -29,18 +29,18 @@ pub(super) struct Clients {
 
 /// One request and what became of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sample {
-    pub(super) number: u64,
-    pub(super) is_post: bool,
+pub(crate) struct Sample {
+    pub(crate) number: u64,
+    pub(crate) is_post: bool,
     /// It began after the trouble had.
-    pub(super) in_trouble: bool,
-    pub(super) outcome: Outcome,
-    pub(super) took: Duration,
+    pub(crate) in_trouble: bool,
+    pub(crate) outcome: Outcome,
+    pub(crate) took: Duration,
 }
 
 /// What a client saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     /// A whole answer, of this upstream.
     Whole(u8),
     /// An answer that says that it failed.
@@ -69,7 +69,7 @@ impl fmt::Display for Sample {
 // === impl Clients ===
 
 impl Clients {
-    pub(super) fn start(address: SocketAddr, rate: u32) -> Self {
+    pub(crate) fn start(address: SocketAddr, rate: u32) -> Self {
         let (trouble, stop) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
         let begin = Instant::now();
         let one = |client: u32| {
@@ -84,11 +84,11 @@ impl Clients {
         }
     }
 
-    pub(super) fn trouble_begins(&self) {
+    pub(crate) fn trouble_begins(&self) {
         self.trouble.store(true, Ordering::Relaxed);
     }
 
-    pub(super) fn join(self) -> Vec<Sample> {
+    pub(crate) fn join(self) -> Vec<Sample> {
         self.stop.store(true, Ordering::Relaxed);
         let seen = self.threads.into_iter().filter_map(|thread| thread.join().ok());
         seen.flatten().collect()

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 /// The body of a whole answer.
-pub(super) const BODY: &str = "0123456789abcdef0123456789abcdef";
+pub(crate) const BODY: &str = "0123456789abcdef0123456789abcdef";
 
 /// How often one that comes and goes does so.
 const FLAP: Duration = Duration::from_millis(100);
@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// How an upstream behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mood {
+pub(crate) enum Mood {
     Whole,
     /// Nobody listens, and what was open is closed.
     Crashed,
@@ -54,20 +54,20 @@ const MOODS: [Mood; 7] = [
 
 /// What reached upstreams, for each request by its number.
 #[derive(Debug, Default)]
-pub(super) struct Reached(Mutex<HashMap<u64, Times>>);
+pub(crate) struct Reached(Mutex<HashMap<u64, Times>>);
 
 /// How often one request reached upstreams.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Times {
+pub(crate) struct Times {
     /// Upstreams read it.
-    pub(super) read: u32,
+    pub(crate) read: u32,
     /// It was sent to one that crashed before it was read. Nobody but the upstream knows that.
-    pub(super) unread: u32,
+    pub(crate) unread: u32,
 }
 
 /// One upstream, on threads of its own.
 #[derive(Debug)]
-pub(super) struct Upstream {
+pub(crate) struct Upstream {
     address: SocketAddr,
     mood: Arc<Moods>,
 }
@@ -83,7 +83,7 @@ struct Moods {
 
 impl Mood {
     /// The next mood by chance.
-    pub(super) fn any(random: &mut u64) -> Self {
+    pub(crate) fn any(random: &mut u64) -> Self {
         // SplitMix64.
         *random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (*random ^ (*random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -117,7 +117,7 @@ impl Reached {
     }
 
     /// How often this request reached an upstream.
-    pub(super) fn times(&self, number: u64) -> Times {
+    pub(crate) fn times(&self, number: u64) -> Times {
         self.lock().get(&number).copied().unwrap_or_default()
     }
 
@@ -129,9 +129,10 @@ impl Reached {
 // === impl Upstream ===
 
 impl Upstream {
-    pub(super) fn start(number: u8, reached: &Arc<Reached>) -> Result<Self> {
+    /// Starts one at an address of its own, on `port`; 0 is any.
+    pub(crate) fn start(number: u8, port: u16, reached: &Arc<Reached>) -> Result<Self> {
         let ip = Ipv4Addr::new(127, 0, 0, number.saturating_add(2));
-        let listener = TcpListener::bind((ip, 0))?;
+        let listener = TcpListener::bind((ip, port))?;
         let address = listener.local_addr()?;
         let mood = Arc::new(Moods {
             now: Mutex::new((Mood::Whole, Instant::now())),
@@ -142,11 +143,11 @@ impl Upstream {
         Ok(Self { address, mood })
     }
 
-    pub(super) fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    pub(super) fn set_mood(&self, mood: Mood) {
+    pub(crate) fn set_mood(&self, mood: Mood) {
         *self.mood.lock() = (mood, Instant::now());
     }
 }
