@@ -2,12 +2,13 @@
 //! that share the buffer's bytes.
 
 mod fields;
+mod target;
 
 use std::mem::MaybeUninit;
 use std::sync::LazyLock;
 
 use bytes::{Bytes, BytesMut};
-use http::{Method, Request, Response, StatusCode, Uri, Version};
+use http::{Method, Request, Response, StatusCode, Version};
 use memchr::memmem::Finder;
 
 use self::fields::FieldReader;
@@ -240,8 +241,8 @@ fn request(head: &Bytes, limits: &HeadLimits) -> Result<RequestHead, HeadError> 
     let version = version_of(version)?;
     let method = Method::from_bytes(method.as_bytes()).map_err(|_| HeadError::Method)?;
     check_line(method.as_str().len() + target.len() + " HTTP/1.1 ".len(), limits)?;
-    let target = target_of(head.slice_ref(target.as_bytes()), limits)?;
-    check_form(&method, &target)?;
+    let target = target::read(head.slice_ref(target.as_bytes()), limits)?;
+    target::check_form(&method, &target)?;
     let mut read = FieldReader::new(parsed.headers.len(), limits);
     for field in parsed.headers.iter() {
         read.add(head, field)?;
@@ -329,29 +330,6 @@ fn version_of(minor: u8) -> Result<Version, HeadError> {
         1 => Ok(Version::HTTP_11),
         _ => Err(HeadError::Version),
     }
-}
-
-/// Refuses a target in a form that its method does not have (RFC 9112, section 3.2).
-fn check_form(method: &Method, target: &Uri) -> Result<(), HeadError> {
-    let has_form = if *method == Method::CONNECT {
-        target.scheme().is_none() && target.authority().is_some()
-    } else if target.path() == "*" {
-        *method == Method::OPTIONS
-    } else {
-        target.path().starts_with('/') && target.scheme().is_some() == target.authority().is_some()
-    };
-    has_form.then_some(()).ok_or(HeadError::Target)
-}
-
-/// A target in any form. A fragment never goes over the wire (RFC 9110, section 4.1).
-fn target_of(target: Bytes, limits: &HeadLimits) -> Result<Uri, HeadError> {
-    if target.len() > limits.target {
-        return Err(HeadError::TargetTooLong);
-    }
-    if memchr::memchr(b'#', &target).is_some() {
-        return Err(HeadError::Target);
-    }
-    Uri::from_maybe_shared(target).map_err(|_| HeadError::Target)
 }
 
 // === responses ===

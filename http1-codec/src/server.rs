@@ -125,6 +125,7 @@ enum Next<F> {
     /// A request, on its way. Boxed: a connection that waits for its next request has no room for one.
     Call(Pin<Box<F>>, Asked),
     Refused(HeadError),
+    Asked,
     End,
 }
 
@@ -149,6 +150,8 @@ enum Found {
     Head(RequestHead),
     /// A head that is no request.
     Error(HeadError),
+    /// The connection is asked to go, and nothing is known to have come.
+    Asked,
     /// Nothing more will come, or be served.
     End,
 }
@@ -237,24 +240,29 @@ where
             limits,
             draining,
         } = self;
-        let next = poll_fn(|cx| {
-            poll_next(cx, shared, limits, draining).map_ok(|found| match found {
-                Found::Head(head) => {
-                    let (request, asked) = begin(shared, head);
-                    Next::Call(Box::pin(service.call(request)), asked)
+        let (call, asked) = loop {
+            let next = poll_fn(|cx| {
+                poll_next(cx, shared, limits, draining).map_ok(|found| match found {
+                    Found::Head(head) => {
+                        let (request, asked) = begin(shared, head);
+                        Next::Call(Box::pin(service.call(request)), asked)
+                    }
+                    Found::Error(error) => Next::Refused(error),
+                    Found::Asked => Next::Asked,
+                    Found::End => Next::End,
+                })
+            });
+            match next.await? {
+                Next::Call(call, asked) => break (call, asked),
+                Next::Refused(error) => {
+                    shared.control.on_phase(Phase::Request);
+                    let response = service.refuse(error);
+                    return Ok(Todo::refusal(response, &*shared.control));
                 }
-                Found::Error(error) => Next::Refused(error),
-                Found::End => Next::End,
-            })
-        });
-        let (call, asked) = match next.await? {
-            Next::Call(call, asked) => (call, asked),
-            Next::Refused(error) => {
-                shared.control.on_phase(Phase::Request);
-                let response = service.refuse(error);
-                return Ok(Todo::refusal(response, &*shared.control));
+                // A request that has come just now may not be known of yet: closing would reset it.
+                Next::Asked => tokio::task::yield_now().await,
+                Next::End => return Ok(Todo::Close),
             }
-            Next::End => return Ok(Todo::Close),
         };
         shared.control.on_phase(Phase::Request);
         match run_call(call, shared, draining, asked.version).await {

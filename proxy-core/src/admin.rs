@@ -175,8 +175,8 @@ impl Engine for Control {
         Self::refused(self);
     }
 
-    fn asked(&self, code: u16, method: &'static str, path: &'static str) {
-        Self::asked(self, code, method, path);
+    fn asked(&self, code: u16, method: &'static str, path: &'static str, failed: bool) {
+        Self::asked(self, code, method, path, failed);
     }
 
     fn upstreams(&self) -> Vec<UpstreamState> {

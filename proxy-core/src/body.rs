@@ -1,5 +1,7 @@
 //! The one body type of the pipeline: whatever is streamed through, in either direction.
 
+mod rejoined;
+
 use std::error::Error as StdError;
 use std::fmt;
 use std::pin::Pin;
@@ -14,6 +16,7 @@ use http1_codec::client::{Outgoing, Streaming};
 use http1_codec::server::RequestBody;
 use hyper::body::Incoming;
 
+use self::rejoined::Rejoined;
 use crate::forward::pods::Visit;
 use crate::http::trailers::Way;
 use crate::upstream::channel::GiveBack;
@@ -65,12 +68,6 @@ enum Kind {
 pub(crate) trait Around: HttpBody<Data = Bytes, Error = BoxError> + Send + Unpin {
     /// What it is around.
     fn inner(&mut self) -> &mut Body;
-}
-
-/// A body whose first piece was taken and put back.
-struct Rejoined {
-    first: Option<Bytes>,
-    rest: Body,
 }
 
 /// Told once how a body ended: `complete` if all of it was read, else it was dropped or failed.
@@ -322,39 +319,6 @@ impl http1_codec::server::Body for Body {
     }
 }
 
-impl HttpBody for Rejoined {
-    type Data = Bytes;
-    type Error = BoxError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        match self.first.take() {
-            Some(data) => Poll::Ready(Some(Ok(Frame::data(data)))),
-            None => Pin::new(&mut self.rest).poll_frame(cx),
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.first.is_none() && self.rest.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        let first = self.first.as_ref().map_or(0, |data| data.len() as u64);
-        match self.rest.size_hint().exact() {
-            Some(rest) => SizeHint::with_exact(first.saturating_add(rest)),
-            None => SizeHint::default(),
-        }
-    }
-}
-
-impl Around for Rejoined {
-    fn inner(&mut self) -> &mut Body {
-        &mut self.rest
-    }
-}
-
 impl Drop for Body {
     fn drop(&mut self) {
         self.finish(false);
@@ -389,67 +353,4 @@ pub(crate) async fn read_all(mut body: Body) -> Result<(Vec<u8>, Option<http::He
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicU8, Ordering};
-
-    use http::HeaderMap;
-
-    use super::*;
-
-    struct Record(Arc<AtomicU8>);
-
-    impl OnEnd for Record {
-        fn end(self: Box<Self>, complete: bool) {
-            self.0.fetch_add(if complete { 1 } else { 16 }, Ordering::Relaxed);
-        }
-    }
-
-    #[tokio::test]
-    async fn a_body_that_was_read_to_its_end_says_so_once() {
-        let seen = Arc::new(AtomicU8::new(0));
-        let body = Body::full("abc").on_end(Box::new(Record(Arc::clone(&seen))));
-
-        let (data, _) = read_all(body).await.unwrap();
-
-        assert_eq!((data.as_slice(), seen.load(Ordering::Relaxed)), (&b"abc"[..], 1));
-    }
-
-    #[test]
-    fn a_dropped_body_is_not_complete() {
-        let seen = Arc::new(AtomicU8::new(0));
-        drop(Body::full("abc").on_end(Box::new(Record(Arc::clone(&seen)))));
-
-        assert_eq!(seen.load(Ordering::Relaxed), 16);
-    }
-
-    #[test]
-    fn an_empty_body_is_complete_at_once() {
-        let seen = Arc::new(AtomicU8::new(0));
-        let _body = Body::empty().on_end(Box::new(Record(Arc::clone(&seen))));
-
-        assert_eq!(seen.load(Ordering::Relaxed), 1);
-    }
-
-    #[tokio::test]
-    async fn trailers_are_dropped_as_the_way_of_the_body_wants_it() {
-        let mut trailers = HeaderMap::new();
-        for name in ["content-length", "host", "x-other", "x-checksum-a"] {
-            trailers.insert(name, "1".parse().unwrap());
-        }
-        let body = || {
-            let trailers = trailers.clone();
-            let data = http_body_util::Full::new(Bytes::from("x"));
-            Body::new(data.with_trailers(std::future::ready(Some(Ok(trailers)))))
-        };
-        for (body, passed) in [
-            (body(), ["x-checksum-a", "x-other"].as_slice()),
-            (body().upwards(), &["x-checksum-a"]),
-        ] {
-            let (_, trailers) = read_all(body).await.unwrap();
-            let mut names: Vec<_> = trailers.unwrap().keys().map(ToString::to_string).collect();
-            names.sort_unstable();
-            assert_eq!(names, passed);
-        }
-    }
-}
+mod tests;

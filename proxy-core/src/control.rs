@@ -108,8 +108,8 @@ impl Control {
     }
 
     /// Counts a request to the admin API.
-    pub(crate) fn asked(&self, code: u16, method: &'static str, path: &'static str) {
-        self.0.asked(code, method, path);
+    pub(crate) fn asked(&self, code: u16, method: &'static str, path: &'static str, failed: bool) {
+        self.0.asked(code, method, path, failed);
     }
 
     /// The internal certificate authority. It is looked for, never made.

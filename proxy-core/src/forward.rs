@@ -3,7 +3,9 @@
 pub(crate) mod access_log;
 mod addresses;
 mod attempts;
+pub(crate) mod before;
 mod choice;
+mod connecting;
 pub(crate) mod exchange;
 pub(crate) mod interim;
 mod journey;

@@ -5,6 +5,10 @@
 //! The first digit is the length of the pieces in which bytes come (0: all at once). The bits of the second: an
 //! upstream answers before the request is whole, and peers take no more than a piece at a time.
 
+mod cookies;
+mod fields;
+mod forwarded;
+mod header_rules;
 #[allow(clippy::panic, reason = "that is how a contradiction is told")]
 mod judge;
 mod play;
@@ -105,6 +109,33 @@ pub fn edit(data: &[u8]) {
 /// If a part of them is another header, or if the client that they name cannot be named again.
 pub fn proxy_protocol(data: &[u8]) {
     crate::http::proxy_protocol::header::check(data);
+}
+
+/// Reads Cookie fields of a client, for the upstream that a cookie names and for what upstreams are told.
+///
+/// # Panics
+///
+/// If a cookie that names an upstream is not followed, if another is, or if one gets lost on the way.
+pub fn cookies(data: &[u8]) {
+    cookies::check(data);
+}
+
+/// Reads what a peer says of the client in X-Forwarded-For and other fields, and tells it to an upstream.
+///
+/// # Panics
+///
+/// If a stranger is believed, if a client can choose its own address, or if the next proxy would see another client.
+pub fn forwarded(data: &[u8]) {
+    forwarded::check(data);
+}
+
+/// Changes the fields of a head by rules.
+///
+/// # Panics
+///
+/// If the fields are not what a plain list of fields becomes by the same rules.
+pub fn header_rules(data: &[u8]) {
+    header_rules::check(data);
 }
 
 fn play(input: &Input<'_>) -> Played {
@@ -271,5 +302,20 @@ mod tests {
     #[test]
     fn the_corpus_of_the_proxy_protocol_finds_no_contradiction() {
         replay("proxy_protocol", proxy_protocol);
+    }
+
+    #[test]
+    fn the_corpus_of_forwarding_fields_finds_no_contradiction() {
+        replay("forwarded", forwarded);
+    }
+
+    #[test]
+    fn the_corpus_of_cookies_finds_no_contradiction() {
+        replay("cookies", cookies);
+    }
+
+    #[test]
+    fn the_corpus_of_rules_for_fields_finds_no_contradiction() {
+        replay("header_rules", header_rules);
     }
 }

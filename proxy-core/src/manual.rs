@@ -1,6 +1,7 @@
 //! The manual: what Doorway reads, and what users of Caddy find otherwise. Text only.
 //!
-//! The table of [`configuration`] is written by `cargo xtask codegen`, from the code that it speaks of.
+//! The table of [`configuration`] is written by `cargo xtask codegen`, from the code that it speaks of; that of
+//! [`strictness`] by `cargo xtask wire --write`, from what the proxies do.
 
 /// Which upstream takes a request, and what happens when it fails.
 pub mod balancing {
@@ -20,6 +21,11 @@ pub mod configuration {
 /// What keeps requests away from an upstream, and what is told of it.
 pub mod health {
     #![doc = include_str!("manual/health.md")]
+}
+
+/// What of HTTP is refused, and what other proxies do with it.
+pub mod strictness {
+    #![doc = include_str!("manual/strictness.md")]
 }
 
 /// Upstreams by the addresses of a name, by SRV records, and by what requests say.

@@ -82,6 +82,7 @@ pub(crate) fn view(caddyfile: &str) -> Arc<Snapshot<View>> {
         slots: Slots::default(),
         prober: Arc::default(),
         breakers: Arc::default(),
+        gates: Arc::default(),
         directories: Directories::default(),
         environment: Environment::default(),
         bare_line_feeds: false,

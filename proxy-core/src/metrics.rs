@@ -37,7 +37,14 @@ pub(crate) trait Facts: std::fmt::Debug + Send + Sync {
 }
 
 /// Requests to the admin API by status, method and path, of which there are few.
-type AdminRequests = BTreeMap<(u16, &'static str, &'static str), u64>;
+type AdminRequests = BTreeMap<(u16, &'static str, &'static str), Asked>;
+
+/// How often something was asked, and how often that ended with an error.
+#[derive(Clone, Copy, Debug, Default)]
+struct Asked {
+    all: u64,
+    failed: u64,
+}
 
 /// How loading configurations went.
 #[derive(Debug, Default)]
@@ -96,11 +103,12 @@ impl Metrics {
         }
     }
 
-    /// Counts a request to the admin API.
-    pub(crate) fn asked(&self, code: u16, method: &'static str, path: &'static str) {
+    /// Counts a request to the admin API, which `failed` or did not.
+    pub(crate) fn asked(&self, code: u16, method: &'static str, path: &'static str, failed: bool) {
         let mut all = self.admin.lock().unwrap_or_else(PoisonError::into_inner);
         let count = all.entry((code, method, path)).or_default();
-        *count = count.saturating_add(1);
+        count.all = count.all.saturating_add(1);
+        count.failed = count.failed.saturating_add(failed.into());
     }
 
     /// Everything, in the format that suits the client best.
@@ -127,7 +135,17 @@ impl Metrics {
                 ("method", method),
                 ("path", path),
             ];
-            requests.sample(&labels, *count);
+            requests.sample(&labels, count.all);
+        }
+        // Without the status, as Caddy.
+        let mut failed: BTreeMap<_, u64> = BTreeMap::new();
+        for ((_, method, path), count) in all.iter().filter(|(_, count)| count.failed > 0) {
+            let sum = failed.entry((*path, *method)).or_default();
+            *sum = sum.saturating_add(count.failed);
+        }
+        let mut errors = page.family(&names::ADMIN_HTTP_REQUEST_ERRORS);
+        for ((path, method), count) in failed {
+            errors.sample(&[("handler", "admin"), ("method", method), ("path", path)], count);
         }
     }
 

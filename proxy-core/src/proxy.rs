@@ -299,6 +299,7 @@ fn surroundings(options: &Options) -> Result<Surroundings, BuildErrors> {
         slots: Slots::default(),
         prober: Arc::default(),
         breakers: Arc::default(),
+        gates: Arc::default(),
         directories: Directories::default(),
         environment: options.environment.clone(),
         bare_line_feeds: options.bare_line_feeds,

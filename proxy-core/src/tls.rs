@@ -13,6 +13,7 @@ mod internal_ca;
 mod name;
 mod plan;
 mod resolver;
+mod signatures;
 mod terms;
 
 use std::path::PathBuf;

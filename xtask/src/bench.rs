@@ -9,9 +9,10 @@ pub(crate) mod launch;
 mod load;
 pub(crate) mod meter;
 pub(crate) mod origin;
-mod peers;
+pub(crate) mod peers;
 mod report;
 mod rounds;
+mod secure;
 mod sites;
 mod workload;
 
@@ -42,6 +43,9 @@ pub(crate) struct Options {
     /// Another build of the doorway binary, measured as `before` in the same rounds.
     #[arg(long, value_name = "PATH")]
     against: Option<PathBuf>,
+    /// This build of the doorway binary, instead of a release build of this tree.
+    #[arg(long, value_name = "PATH")]
+    doorway: Option<PathBuf>,
     /// Only these workloads.
     #[arg(long, value_delimiter = ',')]
     workloads: Vec<Workload>,
@@ -88,7 +92,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
 fn build(metadata: &Metadata, options: &Options) -> Result<()> {
     let root = &metadata.workspace_root;
     Cargo::new("build --release --locked -p xtask").run(root)?;
-    if options.wants(Proxy::Doorway) {
+    if options.doorway.is_none() && options.wants(Proxy::Doorway) {
         Cargo::new("build --release --locked -p doorway").run(root)?;
     }
     Ok(())
@@ -98,7 +102,11 @@ fn build(metadata: &Metadata, options: &Options) -> Result<()> {
 fn peers(options: &Options, metadata: &Metadata, before: Option<&Path>) -> Vec<Peer> {
     let mut present = Vec::new();
     for proxy in Proxy::ALL.into_iter().filter(|proxy| options.wants(*proxy)) {
-        match Peer::find(proxy, metadata, before) {
+        let found = match (proxy, &options.doorway) {
+            (Proxy::Doorway, Some(binary)) => Peer::at(proxy, binary.clone()),
+            _ => Peer::find(proxy, metadata, before),
+        };
+        match found {
             Ok(peer) => present.push(peer),
             Err(error) => println!("skipped: {proxy}: {error:#}"),
         }

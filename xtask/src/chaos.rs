@@ -4,30 +4,23 @@
 //! The upstreams crash, hang, reset, answer slowly, cut their answers and come and go; one stays whole, so that every
 //! request could be served. Each request has a number of its own, and the upstreams keep count of what reached them.
 
-mod clients;
+pub(crate) mod clients;
 mod figures;
-mod upstream;
+pub(crate) mod upstream;
 
-use std::fs;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 
-use crate::bench::launch::Running;
+use crate::contest::{self, Choice, Contender, Kind};
 use crate::metadata::Metadata;
-use crate::process::{Cargo, find};
-use crate::reload::proxy::Kind;
 use clients::Clients;
 use figures::Figures;
 use upstream::{Mood, Reached, Upstream};
-
-/// A start that takes longer has failed.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The time without trouble, that the rest is compared with.
 const CALM: Duration = Duration::from_secs(10);
@@ -47,40 +40,18 @@ pub(crate) struct Options {
     /// The moods follow from this number.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Only this proxy.
-    #[arg(long)]
-    only: Option<Kind>,
-    /// This build of the doorway binary, instead of a release build of this tree.
-    #[arg(long, value_name = "PATH")]
-    doorway: Option<PathBuf>,
+    #[command(flatten)]
+    choice: Choice,
 }
 
 /// Makes trouble, and prints what was noticed. Fails if Doorway lost what it could have served, or doubled a POST.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let metadata = Metadata::load()?;
-    let mut proxies = Vec::new();
-    if options.only.is_none_or(|only| only == Kind::Doorway) {
-        let binary = match &options.doorway {
-            Some(binary) => binary.clone(),
-            None => {
-                Cargo::new("build --release --locked -p doorway").run(&metadata.workspace_root)?;
-                metadata.target_directory.join("release/doorway")
-            }
-        };
-        proxies.push((Kind::Doorway, binary));
-    }
-    if options.only.is_none_or(|only| only == Kind::Caddy) {
-        let tool = metadata.target_directory.join("tools/bin/caddy");
-        match find("caddy").or_else(|| Some(tool).filter(|tool| tool.is_file())) {
-            Some(caddy) => proxies.push((Kind::Caddy, caddy)),
-            None => println!("skipped: caddy, which is not here"),
-        }
-    }
     let directory = metadata.target_directory.join("chaos");
     let mut is_whole = true;
-    for (kind, binary) in proxies {
-        let figures = measure(kind, &binary, &directory.join(kind.name()), options)?;
-        is_whole &= kind != Kind::Doorway || figures.is_whole();
+    for contender in options.choice.contenders(&metadata)? {
+        let figures = measure(&contender, &directory.join(contender.kind.name()), options)?;
+        is_whole &= contender.kind != Kind::Doorway || figures.is_whole();
     }
     ensure!(
         is_whole,
@@ -89,13 +60,14 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn measure(kind: Kind, binary: &Path, directory: &Path, options: &Options) -> Result<Figures> {
+fn measure(contender: &Contender, directory: &Path, options: &Options) -> Result<Figures> {
     let reached = Arc::new(Reached::default());
     let upstreams = (0..3)
-        .map(|number| Upstream::start(number, &reached))
+        .map(|number| Upstream::start(number, 0, &reached))
         .collect::<Result<Vec<_>>>()?;
-    let (mut running, address) = start(kind, binary, directory, &upstreams)?;
-    let clients = Clients::start(address, options.rate);
+    let port = contest::free_port()?;
+    let mut running = contender.start(directory, &caddyfile(port, &upstreams), port)?;
+    let clients = Clients::start(contest::at(port), options.rate);
     thread::sleep(CALM);
     clients.trouble_begins();
     let mut random = options.seed;
@@ -117,40 +89,12 @@ fn measure(kind: Kind, binary: &Path, directory: &Path, options: &Options) -> Re
     let figures = Figures::of(seen, &reached);
     println!(
         "{} in {} s of trouble at {} requests a second:",
-        kind.name(),
+        contender.kind.name(),
         options.seconds,
         options.rate
     );
     print!("{figures}");
     Ok(figures)
-}
-
-fn start(
-    kind: Kind,
-    binary: &Path,
-    directory: &Path,
-    upstreams: &[Upstream],
-) -> Result<(Running, SocketAddr)> {
-    fs::create_dir_all(directory)?;
-    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
-    let file = directory.join("Caddyfile");
-    fs::write(&file, caddyfile(port, upstreams))?;
-    let mut command = Command::new(binary);
-    command.args(["run", "--config"]).arg(&file);
-    command.args(["--adapter", "caddyfile"]);
-    command
-        .env("HOME", directory)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null());
-    let mut running = Running::start(kind.name(), command, directory)?;
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let begin = Instant::now();
-    while TcpStream::connect(address).is_err() {
-        running.must_run()?;
-        ensure!(begin.elapsed() < PATIENCE, "{} does not start", kind.name());
-        thread::sleep(Duration::from_millis(20));
-    }
-    Ok((running, address))
 }
 
 /// What an operator of such upstreams would write, for either proxy.

@@ -153,7 +153,7 @@ fn commands(page: &str) -> Vec<String> {
 }
 
 /// `document` with `text` between the marks of this name.
-fn spliced(document: &str, name: &str, text: &str) -> Result<String> {
+pub(crate) fn spliced(document: &str, name: &str, text: &str) -> Result<String> {
     let (open, close) = (
         format!("<!-- generated: {name} -->\n"),
         format!("<!-- end: {name} -->\n"),

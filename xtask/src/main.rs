@@ -1,7 +1,7 @@
 //! The project's own tasks, run as `cargo xtask <task>`.
 //!
-//! `ci` is everything a change must pass; `tidy`, `codegen`, `test`, `fuzz`, `bench`, `chaos` and `reload` are its parts
-//! and its relatives.
+//! `ci` is everything a change must pass; `tidy`, `codegen`, `test`, `fuzz`, `bench`, `chaos`, `names`, `stall`,
+//! `reload` and `wire` are its parts and its relatives.
 
 #![allow(
     clippy::print_stdout,
@@ -17,12 +17,16 @@ mod bench;
 mod chaos;
 mod ci;
 mod codegen;
+mod contest;
 mod fuzz;
 mod metadata;
+mod names;
 mod process;
 mod reload;
+mod stall;
 mod test;
 mod tidy;
+mod wire;
 
 use std::process::ExitCode;
 
@@ -52,8 +56,14 @@ enum Task {
     Bench(bench::Options),
     /// What clients notice while upstreams misbehave, with Doorway and with Caddy.
     Chaos(chaos::Options),
+    /// What clients notice of a resolver in trouble, with Doorway and with Caddy.
+    Names(names::Options),
+    /// What the proxy holds in memory of large messages that do not go on, with Doorway and with Caddy.
+    Stall(stall::Options),
     /// What clients notice of 500 reloads, with Doorway and with Caddy.
     Reload(reload::Options),
+    /// Requests well-formed and not: what Doorway, nginx, HAProxy and Caddy make of them.
+    Wire(wire::Options),
     /// The server that the bench puts behind the proxies.
     #[command(hide = true)]
     Origin,
@@ -81,7 +91,10 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Fuzz(options) => fuzz::run(&options),
         Task::Bench(options) => bench::run(&options),
         Task::Chaos(options) => chaos::run(&options),
+        Task::Names(options) => names::run(&options),
+        Task::Stall(options) => stall::run(&options),
         Task::Reload(options) => reload::run(&options),
+        Task::Wire(options) => wire::run(&options),
         Task::Origin => bench::origin::serve(),
         Task::Idle(options) => bench::idle::client(&options),
     }

@@ -7,9 +7,9 @@
 
 mod clients;
 mod origin;
-pub(crate) mod proxy;
+mod proxy;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,11 +19,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 
 use crate::bench::meter;
+use crate::contest::{Choice, Contender, Kind};
 use crate::metadata::Metadata;
-use crate::process::{Cargo, find};
 use clients::{Clients, Seen};
 use origin::Origin;
-use proxy::{Kind, Proxy};
+use proxy::Proxy;
 
 /// Loads before memory and files are first looked at.
 const WARM_UP: u32 = 20;
@@ -40,12 +40,8 @@ pub(crate) struct Options {
     /// In how many seconds.
     #[arg(long, default_value_t = 60)]
     seconds: u32,
-    /// Only this proxy.
-    #[arg(long)]
-    only: Option<Kind>,
-    /// This build of the doorway binary, instead of a release build of this tree.
-    #[arg(long, value_name = "PATH")]
-    doorway: Option<PathBuf>,
+    #[command(flatten)]
+    choice: Choice,
 }
 
 /// What a proxy holds at one moment.
@@ -66,37 +62,19 @@ struct Loads {
 /// Loads, and prints what was noticed. Fails if Doorway's clients noticed anything.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let metadata = Metadata::load()?;
-    let mut proxies = Vec::new();
-    if options.only.is_none_or(|only| only == Kind::Doorway) {
-        let binary = match &options.doorway {
-            Some(binary) => binary.clone(),
-            None => {
-                Cargo::new("build --release --locked -p doorway").run(&metadata.workspace_root)?;
-                metadata.target_directory.join("release/doorway")
-            }
-        };
-        proxies.push((Kind::Doorway, binary));
-    }
-    if options.only.is_none_or(|only| only == Kind::Caddy) {
-        let tool = metadata.target_directory.join("tools/bin/caddy");
-        match find("caddy").or_else(|| Some(tool).filter(|tool| tool.is_file())) {
-            Some(caddy) => proxies.push((Kind::Caddy, caddy)),
-            None => println!("skipped: caddy, which is not here"),
-        }
-    }
     let directory = metadata.target_directory.join("reload");
     let mut unnoticed = true;
-    for (kind, binary) in proxies {
-        let seen = measure(kind, &binary, &directory, options)?;
-        unnoticed &= kind != Kind::Doorway || seen.is_clean();
+    for contender in options.choice.contenders(&metadata)? {
+        let seen = measure(&contender, &directory, options)?;
+        unnoticed &= contender.kind != Kind::Doorway || seen.is_clean();
     }
     ensure!(unnoticed, "clients of Doorway noticed the reloads");
     Ok(ExitCode::SUCCESS)
 }
 
-fn measure(kind: Kind, binary: &Path, directory: &Path, options: &Options) -> Result<Seen> {
+fn measure(contender: &Contender, directory: &Path, options: &Options) -> Result<Seen> {
     let origin = Origin::start()?;
-    let mut proxy = Proxy::start(kind, binary, &directory.join(kind.name()), &origin)?;
+    let mut proxy = Proxy::start(contender, &directory.join(contender.kind.name()), &origin)?;
     let idle = Held::by(&proxy);
     let stop = Arc::new(AtomicBool::new(false));
     let clients = Clients::start(&proxy, &stop)?;
@@ -119,7 +97,7 @@ fn measure(kind: Kind, binary: &Path, directory: &Path, options: &Options) -> Re
     let seen = clients.join();
     proxy.must_run()?;
     let settled = proxy.settled(idle.files, SETTLE);
-    println!("{} in {:.1} s:", kind.name(), took.as_secs_f64());
+    println!("{} in {:.1} s:", contender.kind.name(), took.as_secs_f64());
     println!("  {loads}");
     print!("{seen}");
     let warm = warm.unwrap_or(idle);

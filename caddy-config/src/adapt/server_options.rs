@@ -127,7 +127,10 @@ fn option(line: &Line, options: &mut ServerOptions, others: &[ServerOptions], cx
         "listener_wrappers" => settings.listener_wrappers = listeners::wrappers(line, cx),
         "log_credentials" => switch(line, &mut options.log_credentials, cx),
         "max_connections_per_client" => settings.max_connections_per_client = count(line, cx),
+        "max_control_frames" => control_frames(line, settings, cx),
         "max_header_size" => settings.max_header_bytes = size(line, cx),
+        "max_stream_errors" => settings.max_stream_errors = count(line, cx),
+        "max_streams" => settings.max_streams = count(line, cx),
         "metrics" => options.metrics = Some(old_metrics(line, cx)),
         "name" => name(line, options, others, cx),
         "protocols" => bind::protocols(line, &mut settings.protocols, cx),
@@ -147,6 +150,19 @@ fn option(line: &Line, options: &mut ServerOptions, others: &[ServerOptions], cx
 fn switch(line: &Line, value: &mut bool, cx: &mut Cx<'_>) {
     cx.nothing(line);
     *value = true;
+}
+
+/// `max_control_frames PER_SECOND [AT_ONCE]`.
+fn control_frames(line: &Line, settings: &mut Server, cx: &mut Cx<'_>) {
+    let args = cx.some(line, "a number of frames per second").unwrap_or_default();
+    let (wanted, surplus) = args.split_at_checked(2).unwrap_or((args, &[]));
+    cx.surplus(surplus);
+    let mut numbers = wanted.iter().map(|arg| {
+        let number = arg.text.parse::<u32>().map_err(|_| "expected a whole number");
+        cx.check(arg, number).filter(|number| *number != 0)
+    });
+    settings.max_control_frames = numbers.next().flatten();
+    settings.max_control_frames_burst = numbers.next().flatten();
 }
 
 fn is_word(text: &str, word: &str) -> Result<(), String> {

@@ -91,6 +91,19 @@ pub struct Server {
     /// Doorway's own: how many connections one client may have open at each listener; `None` is any number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_connections_per_client: Option<u32>,
+    /// Doorway's own: the most streams at once on one connection of HTTP/2; `None` is 250.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_streams: Option<u32>,
+    /// Doorway's own: frames per second, on the average, that a client of HTTP/2 may send without its requests and their
+    /// answers giving reason for them; `None` is 1,000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_control_frames: Option<u32>,
+    /// Doorway's own: how many of them may come at once; `None` is twice as many as in a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_control_frames_burst: Option<u32>,
+    /// Doorway's own: streams that may be reset for a fault of the client before its connection is closed; `None` is 100.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_stream_errors: Option<u32>,
     /// Limit of a request's head in bytes; `None` is the server's own default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_header_bytes: Option<u64>,

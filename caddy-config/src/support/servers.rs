@@ -50,6 +50,26 @@ pub(super) const ROWS: &[Support] = &[
         "Doorway's own: connections of one address (of IPv6, of one /64) that a listener has open at once; further ones \
          are closed. A balancer that does not speak the PROXY protocol counts as one client",
     ),
+    row(
+        ServerOption,
+        "max_streams",
+        Active,
+        "Doorway's own: streams at once on one connection of HTTP/2, 250 if nothing is said",
+    ),
+    row(
+        ServerOption,
+        "max_control_frames",
+        Active,
+        "Doorway's own: `PER_SECOND [AT_ONCE]`, 1000 and twice as many; frames of HTTP/2 beyond those that requests and their \
+         answers give reason for. A client that sends more is cut off",
+    ),
+    row(
+        ServerOption,
+        "max_stream_errors",
+        Active,
+        "Doorway's own: streams of one connection that may be reset for a fault of the client, 100 if nothing is said; then \
+         it is cut off",
+    ),
     row(ServerOption, "max_header_size", Active, "at least 8 KiB"),
     row(ServerOption, "trusted_proxies", Active, "`static` ranges"),
     row(ServerOption, "trusted_proxies_strict", Active, ""),

@@ -57,8 +57,8 @@ pub(super) const ROWS: &[Support] = &[
     row(
         Http,
         "keepalive_idle_conns",
-        Accepted,
-        "idle connections are limited to each upstream, not in all",
+        Active,
+        "of all threads; beyond them a connection is closed after its answer. Without it there is no limit in all",
     ),
     row(Http, "keepalive_idle_conns_per_host", Active, ""),
     row(

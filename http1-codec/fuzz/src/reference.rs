@@ -102,7 +102,8 @@ fn check_request(head: Head) -> Option<Request> {
     };
     let method = is_token(method).then(|| String::from_utf8_lossy(method).into_owned())?;
     let long = target.len() > MAX_TARGET || head.line.len() > MAX_TARGET + MAX_BESIDE_TARGET;
-    if long || !is_target(&method, target) {
+    let target = encoded(target);
+    if long || !is_target(&method, &target) {
         return None;
     }
     let hosts: Vec<&[u8]> = values(&head.fields, "host").collect();
@@ -120,7 +121,7 @@ fn check_request(head: Head) -> Option<Request> {
         _ => return None,
     };
     Some(Request {
-        target: target.to_vec(),
+        target,
         keep_alive: keeps_alive(&head.fields, old),
         method,
         fields: head.fields,
@@ -343,6 +344,30 @@ fn field(line: &[u8]) -> Option<(String, Vec<u8>)> {
     let valid = is_token(name) && value.iter().all(|byte| is_text(*byte));
     let name = String::from_utf8_lossy(name).to_ascii_lowercase();
     valid.then(|| (name, value[start..end].to_vec()))
+}
+
+/// A target with those characters of its path and its query percent-encoded that are none of a URI and that are let pass.
+fn encoded(target: &[u8]) -> Vec<u8> {
+    let authority = match target.windows(3).position(|window| window == b"://") {
+        _ if target.starts_with(b"/") => 0,
+        Some(at) => at + 3,
+        None => return target.to_vec(),
+    };
+    let (authority, rest) = target.split_at(authority);
+    let path = rest.iter().position(|byte| b"/?".contains(byte));
+    let (host, rest) = rest.split_at(path.unwrap_or(rest.len()));
+    let query = rest.iter().position(|byte| *byte == b'?');
+    let (path, query) = rest.split_at(query.unwrap_or(rest.len()));
+    let mut all = [authority, host].concat();
+    for (part, bare) in [(path, b"<>`"), (query, b"<>\"")] {
+        for byte in part {
+            match bare.contains(byte) {
+                true => all.extend(format!("%{byte:02X}").bytes()),
+                false => all.push(*byte),
+            }
+        }
+    }
+    all
 }
 
 fn is_target(method: &str, target: &[u8]) -> bool {

@@ -43,9 +43,10 @@ pub fn check(data: &[u8]) {
         (theirs, ours) => panic!("ours: {ours:?}, the reference: {theirs:?}"),
     }
     if let Some((seen, ..)) = whole {
-        check_httparse(data, &seen);
-        // hyper keeps the two largest numbers for itself.
-        if seen.length.is_none_or(|length| length < u64::MAX - 1) {
+        let target = check_httparse(data, &seen);
+        // hyper keeps the two largest numbers for itself, and refuses the characters that are encoded here.
+        let is_known = http::Uri::try_from(target).is_ok();
+        if is_known && seen.length.is_none_or(|length| length < u64::MAX - 1) {
             assert_eq!(hyper(data).as_ref(), Some(&seen));
         }
     }
@@ -96,7 +97,8 @@ fn as_printed(target: &[u8]) -> Vec<u8> {
     uri.to_string().into_bytes()
 }
 
-fn check_httparse(data: &[u8], seen: &Seen) {
+/// The target as it was sent.
+fn check_httparse<'d>(data: &'d [u8], seen: &Seen) -> &'d str {
     let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
     let mut parsed = httparse::Request::new(&mut fields);
     assert!(matches!(parsed.parse(data), Ok(httparse::Status::Complete(_))));
@@ -106,6 +108,7 @@ fn check_httparse(data: &[u8], seen: &Seen) {
         .iter()
         .map(|field| (field.name.to_ascii_lowercase(), field.value.to_vec()));
     assert_eq!(sorted(fields.collect()), seen.fields);
+    parsed.path.expect("a whole head")
 }
 
 /// What hyper's server gives its service.

@@ -33,11 +33,18 @@ where
         found @ Poll::Ready(_) => return found,
     }
     let begun = conn.has_begun();
+    if *draining && !begun {
+        return Poll::Ready(Ok(Found::End));
+    }
     match shared.control.poll_command(cx) {
         None => Poll::Pending,
-        Some(Command::Drain) if begun => {
+        Some(Command::Drain) => {
             *draining = true;
-            Poll::Pending
+            if begun {
+                Poll::Pending
+            } else {
+                Poll::Ready(Ok(Found::Asked))
+            }
         }
         Some(Command::TimeOut) if begun => Poll::Ready(Ok(Found::Error(HeadError::TimedOut))),
         Some(_) => Poll::Ready(Ok(Found::End)),

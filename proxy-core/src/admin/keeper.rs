@@ -30,8 +30,8 @@ pub(super) trait Engine: Send + Sync + std::fmt::Debug {
     /// Counts a configuration that was refused before it came to be loaded.
     fn refused(&self);
 
-    /// Counts a request to the admin API.
-    fn asked(&self, code: u16, method: &'static str, path: &'static str);
+    /// Counts a request to the admin API, which `failed` or did not.
+    fn asked(&self, code: u16, method: &'static str, path: &'static str, failed: bool);
 
     /// What each upstream has to do.
     fn upstreams(&self) -> Vec<UpstreamState>;

@@ -55,7 +55,8 @@ pub(super) async fn answer(
     }
     if let Some(path) = path::counted(&head.uri) {
         let method = method_label(&head.method);
-        keeper.engine().asked(reply.status.as_u16(), method, path);
+        let code = reply.status.as_u16();
+        keeper.engine().asked(code, method, path, reply.error.is_some());
     }
     reply.into_response(more)
 }

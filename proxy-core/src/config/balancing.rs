@@ -9,7 +9,7 @@ use model::SelectionPolicy as Policy;
 
 use super::compile::Compiler;
 use super::matchers;
-use crate::forward::exchange::Resend;
+use crate::forward::before::Resend;
 use crate::forward::selection::{Key, Seal, Selection, Sticky, Tag};
 use crate::routing::matcher::{Matcher, MatcherSet};
 use crate::routing::template::Unknown;

@@ -1,6 +1,6 @@
 //! The compiler: reads the model once, collects every error.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -18,6 +18,7 @@ use crate::failure_log::FailureGates;
 use crate::forward::proxy::Proxy;
 use crate::forward::view::{Entry, ServerView, View};
 use crate::http::forwarded::Trusted;
+use crate::http::frames::FrameLimits;
 use crate::http::server::HttpSettings;
 use crate::http::sweep::ConnLimits;
 use crate::ip_set::IpSet;
@@ -29,9 +30,11 @@ use crate::tls::client::SystemRoots;
 use crate::tls::{Certificates, TlsPlan};
 use crate::upstream::cluster::Cluster;
 use crate::upstream::discovery::Directories;
+use crate::upstream::gate::Gates;
 use crate::upstream::health::{Breakers, Prober};
 use crate::upstream::load;
 use crate::upstream::resolve::ResolverSet;
+use crate::upstream::transport::Lane;
 
 /// Caddy's ports for sites that name none.
 const HTTP_PORT: u16 = 80;
@@ -72,6 +75,8 @@ pub(crate) struct Surroundings {
     pub(crate) prober: Arc<Prober>,
     /// Their circuit breakers.
     pub(crate) breakers: Arc<Breakers>,
+    /// What limits their connections.
+    pub(crate) gates: Arc<Gates>,
     /// The sources whose upstreams are found out.
     pub(crate) directories: Directories,
     /// What `{env.NAME}` stands for.
@@ -111,6 +116,8 @@ pub(crate) struct Compiler<'a> {
     pub(crate) doors_of_server: DoorsInScope,
     /// The numbers of its named routes.
     pub(crate) named: BTreeMap<String, usize>,
+    /// How many proxies there are so far whose connections are made in the same way.
+    pub(super) lanes: HashMap<Lane, usize>,
     /// The authorities that the system trusts, once a proxy asks for them.
     pub(super) system_roots: Option<SystemRoots>,
 }
@@ -134,6 +141,7 @@ pub(crate) fn compile(config: &model::Config, surroundings: &Surroundings) -> Re
         groups: Vec::new(),
         doors_of_server: Vec::new(),
         named: BTreeMap::new(),
+        lanes: HashMap::new(),
         system_roots: None,
     };
     let compiled = compiler.compile(config);
@@ -421,6 +429,8 @@ fn settings(server: &model::Server, protocols: &[model::Protocol]) -> HttpSettin
         // hyper needs at least 8 KiB for its buffer; see the warning.
         settings.max_head = u32::try_from(bytes).unwrap_or(u32::MAX).max(MIN_HEAD);
     }
+    settings.max_streams = server.max_streams.unwrap_or(settings.max_streams);
+    settings.frames = frame_limits(server);
     if !protocols.is_empty() {
         let speaks = |wanted: model::Protocol| protocols.contains(&wanted);
         settings.http1 = speaks(model::Protocol::H1);
@@ -428,6 +438,18 @@ fn settings(server: &model::Server, protocols: &[model::Protocol]) -> HttpSettin
         settings.h2c = speaks(model::Protocol::H2c);
     }
     settings
+}
+
+fn frame_limits(server: &model::Server) -> FrameLimits {
+    let defaults = FrameLimits::default();
+    let burst = server.max_control_frames_burst;
+    FrameLimits {
+        per_second: server.max_control_frames.unwrap_or(defaults.per_second),
+        burst: burst
+            .or_else(|| Some(server.max_control_frames?.saturating_mul(2)))
+            .unwrap_or(defaults.burst),
+        faults: server.max_stream_errors.unwrap_or(defaults.faults),
+    }
 }
 
 fn limits(server: &model::Server) -> ConnLimits {

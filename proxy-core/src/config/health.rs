@@ -221,6 +221,12 @@ impl Active<'_> {
                 model.port.unwrap_or_else(|| upstream.port()),
             ),
         };
+        if self.place.is_none() && model.port.is_some() && upstream.way().unix.is_some() {
+            compiler.unsupported::<()>(
+                "health_port with an upstream on a unix socket, which has no ports,",
+                "name where the checks go with health_upstream, or leave it out",
+            );
+        }
         let way = if self.place.is_none() && port == upstream.port() {
             Arc::clone(upstream.way())
         } else {

@@ -61,17 +61,12 @@ pub(super) fn dynamic(compiler: &mut Compiler<'_>, dial_fallback_delay: bool) {
 
 /// The options of a `transport http`.
 pub(super) fn transport(compiler: &mut Compiler<'_>, http: &model::HttpTransport) {
-    let keep_alive = http.keep_alive.as_ref();
     let network_proxy = matches!(http.network_proxy, Some(model::NetworkProxy::Url { .. }));
     compiler.note_all(
         Area::Transport,
         &[
             ("read_buffer", http.read_buffer_size.is_some()),
             ("write_buffer", http.write_buffer_size.is_some()),
-            (
-                "keepalive_idle_conns",
-                keep_alive.is_some_and(|keep| keep.max_idle_conns.is_some()),
-            ),
             ("versions 3", http.versions.contains(&model::HttpVersion::Http3)),
             ("network_proxy", network_proxy),
         ],

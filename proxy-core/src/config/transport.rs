@@ -13,9 +13,11 @@ use super::compile::Compiler;
 use super::error::BuildError;
 use crate::tls::client::{self, ClientSettings, ClientTls, Roots, SystemRoots};
 use crate::tls::{TlsError, authorities, decode};
+use crate::upstream::cluster;
 use crate::upstream::connect::Dial;
 use crate::upstream::discovery::WayTo;
-use crate::upstream::gate::Gate;
+use crate::upstream::gate::{Gate, Gates};
+use crate::upstream::idle::IdleTotal;
 use crate::upstream::pool::PoolLimits;
 use crate::upstream::proxy_header::HeaderVersion;
 use crate::upstream::timed::Patience;
@@ -26,6 +28,9 @@ pub(super) struct Ways {
     lane: Lane,
     /// The most connections to each.
     most: Option<usize>,
+    gates: Arc<Gates>,
+    /// How many proxies whose connections are made in the same way there are before this one.
+    number: usize,
     /// What is spoken without TLS.
     clear: Protocol,
     tls: Option<Tls>,
@@ -80,6 +85,12 @@ pub(super) fn transport(compiler: &mut Compiler<'_>, http: &model::HttpTransport
                 ..HEAD_LIMITS
             }),
         keep: keep(http),
+        idle_total: http
+            .keep_alive
+            .as_ref()
+            .and_then(|keep| keep.max_idle_conns)
+            .filter(|most| *most > 0)
+            .map(|most| Arc::new(IdleTotal::new(most as usize))),
         most: http
             .max_conns_per_host
             .filter(|most| *most > 0)
@@ -93,9 +104,15 @@ pub(super) fn transport(compiler: &mut Compiler<'_>, http: &model::HttpTransport
         lane,
         ..Way::plain(clear)
     });
+    // Each proxy has its own limit, and finds it again after a reload.
+    let count = compiler.lanes.entry(lane).or_default();
+    let number = *count;
+    *count += 1;
     let ways = Ways {
         lane,
         most: transport.most,
+        gates: Arc::clone(&compiler.surroundings.gates),
+        number,
         clear,
         tls,
         plain,
@@ -117,25 +134,20 @@ impl Ways {
     /// The same; `None` if no certificate can be for `host`.
     fn lead_to(&self, host: &str, port: u16) -> Option<Arc<Way>> {
         let Some(tls) = &self.tls else {
-            return Some(match self.gate() {
-                None => Arc::clone(&self.plain),
-                gate => Arc::new(Way {
-                    lane: self.lane,
-                    gate,
-                    ..Way::plain(self.clear)
-                }),
-            });
+            if self.most.is_none() {
+                return Some(Arc::clone(&self.plain));
+            }
+            let way = Way {
+                lane: self.lane,
+                ..Way::plain(self.clear)
+            };
+            return Some(self.limited(&cluster::label(host, port), way));
         };
-        let label = if host.contains(':') {
-            format!("[{host}]:{port}")
-        } else {
-            format!("{host}:{port}")
-        };
+        let label = cluster::label(host, port);
         let mut way = Way {
             lane: self.lane,
             // As Caddy: of ports without TLS, too.
-            host: HeaderValue::try_from(label).ok(),
-            gate: self.gate(),
+            host: HeaderValue::try_from(&*label).ok(),
             ..Way::plain(self.clear)
         };
         if !tls.except_ports.contains(&port) {
@@ -146,14 +158,15 @@ impl Ways {
             });
             tls.lead(&mut way, name?);
         }
-        Some(Arc::new(way))
+        Some(self.limited(&label, way))
     }
 
     /// What leads to upstreams that are found out at run time.
     pub(super) fn of_found(self: &Arc<Self>) -> WayTo {
         let tls = self.tls.as_ref();
         let tls = tls.map(|tls| (tls.client.identity, &tls.name, tls.protocol, &tls.except_ports));
-        let text = format!("{:?} {:?} {tls:?}", self.lane, self.clear);
+        let is_limited = self.most.is_some().then_some(self.number);
+        let text = format!("{:?} {:?} {is_limited:?} {tls:?}", self.lane, self.clear);
         let ways = Arc::clone(self);
         WayTo::new(text, move |host, port| ways.lead_to(host, port))
     }
@@ -163,7 +176,6 @@ impl Ways {
         let mut way = Way {
             lane: self.lane.with("unix").with(path),
             unix: Some(path.into()),
-            gate: self.gate(),
             ..Way::plain(self.clear)
         };
         if let Some(tls) = &self.tls {
@@ -175,11 +187,17 @@ impl Ways {
                 ),
             }
         }
-        Arc::new(way)
+        self.limited(&format!("unix/{path}"), way)
     }
 
-    fn gate(&self) -> Option<Arc<Gate>> {
-        self.most.map(|most| Arc::new(Gate::new(most)))
+    /// `way` to the upstream `label`, with what limits its connections. That is the one which the configuration before has,
+    /// so that connections which are open count.
+    fn limited(&self, label: &str, mut way: Way) -> Arc<Way> {
+        way.gate = self.most.map(|most| {
+            self.gates
+                .of(&label.into(), (way.lane, self.number), |_| Gate::new(most))
+        });
+        Arc::new(way)
     }
 
     /// Whether HTTP/2 may be spoken to any of them.

@@ -179,8 +179,8 @@ impl Reconciler {
     }
 
     /// Counts a request to the admin API.
-    pub(super) fn asked(&self, code: u16, method: &'static str, path: &'static str) {
-        self.surroundings.metrics.asked(code, method, path);
+    pub(super) fn asked(&self, code: u16, method: &'static str, path: &'static str, failed: bool) {
+        self.surroundings.metrics.asked(code, method, path, failed);
     }
 
     /// See [`Control::authority`](super::Control::authority).

@@ -289,6 +289,7 @@ impl Reconciler {
         }
         state.listeners.become_next(&mut next);
         view.settle_logs();
+        view.settle_gates();
         let checks = view.checks();
         self.views.publish(view);
         lock(&self.old_views).push(last);

@@ -5,7 +5,7 @@ mod choice;
 mod entry;
 mod redact;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::header::{self, HeaderMap};
@@ -14,10 +14,10 @@ use http_body::Body as _;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use self::body::{Logged, Metered};
+use self::body::{Logged, Metered, Whole};
 pub(crate) use self::choice::{AccessLogs, Logger, Sink};
 use self::entry::Entry;
-use super::exchange::Failed;
+use super::exchange::{Failed, Reached};
 use crate::body::Body;
 use crate::clock;
 use crate::error::{Phase, Reason};
@@ -47,7 +47,7 @@ pub(crate) struct Seen {
     /// The client, found through trusted proxies.
     pub(crate) client_ip: Option<IpAddr>,
     /// The upstream that answered.
-    pub(crate) upstream: Option<SocketAddr>,
+    pub(crate) upstream: Option<Reached>,
     /// What went wrong.
     pub(crate) failed: Option<Failed>,
     /// Who it is, as authentication found out.
@@ -112,6 +112,12 @@ impl Access {
         if body.is_end_stream() {
             return body;
         }
+        if body.is_whole() {
+            // It must stay one that can be copied.
+            let length = body.size_hint().exact().unwrap_or_default();
+            let read = Arc::clone(&self.entry.read);
+            return body.on_end(Box::new(Whole { length, read }));
+        }
         Body::new(Metered {
             body,
             read: Arc::clone(&self.entry.read),
@@ -159,7 +165,10 @@ impl Access {
             entry.upstream = upstream;
             entry.failure = Some((failure.reason, failure.phase));
         } else if let Some(upstream) = seen.upstream {
-            entry.upstream = entry::socket_address(upstream);
+            entry.upstream = match upstream {
+                Reached::At(address) => entry::socket_address(address),
+                socket @ Reached::Socket(_) => socket.to_string(),
+            };
         }
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use http::{HeaderValue, Request};
 use tokio::time::{self, Instant};
 
+use super::before::Before;
 use super::choice::{Choice, Pick};
 use super::exchange::{self, Answered, Beside, Failed, Missed, Prepared};
 use super::worker::Worker;
@@ -196,7 +197,7 @@ impl Round<'_, '_> {
 
     /// Whether the configuration wants a better answer, and another attempt may be made for it.
     fn may_replace(&self, answered: &Answered, before: &mut Prepared<'_, '_>) -> bool {
-        let wants_better = |(before, cx): &mut (&mut exchange::Before<'_>, &mut crate::request::Context)| {
+        let wants_better = |(before, cx): &mut (&mut Before<'_>, &mut crate::request::Context)| {
             before.refuses(&answered.0, cx)
         };
         self.attempts.may_go_on(&self.cluster.retry, Instant::now)

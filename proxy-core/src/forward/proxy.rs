@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::exchange::Resend;
+use super::before::Resend;
 use super::query::Query;
 use super::selection::Selection;
 use crate::ip_set::IpSet;

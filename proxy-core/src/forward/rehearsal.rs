@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use http::{HeaderValue, Method, Request, Response};
 
+use super::exchange::Reached;
 use super::journey::{Journey, Next};
 use super::view::{ServerView, View};
 use super::worker::Worker;
@@ -97,7 +98,7 @@ pub(crate) async fn rehearse<'a, T: Tracer<'a>>(
                     return Ending::Sent(destination);
                 }
                 assumed(destination);
-                let nobody = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+                let nobody = Reached::At(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)));
                 journey.answered(Ok((Response::new(Body::empty()), nobody)), sent)
             }
         };

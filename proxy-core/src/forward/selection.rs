@@ -156,18 +156,13 @@ fn joined(values: impl Iterator<Item = String>) -> String {
 // === impl Sticky ===
 
 impl Sticky {
-    /// The place of the upstream that the first cookie of the name names, if it is there.
+    /// The place of the upstream that the first cookie of the name names, if it is there. As in Go, what is no cookie is
+    /// passed over, whatever stands beside it.
     fn named(&self, cx: &Context, list: &[Upstream]) -> Option<usize> {
         let fields = cx.parts.headers.get_all(header::COOKIE).iter();
-        let pairs = fields
-            .filter_map(|field| field.to_str().ok())
-            .flat_map(|field| field.split(';'));
-        let mut pairs = pairs.filter_map(|pair| pair.trim().split_once('='));
-        let (_, value) = pairs.find(|(name, _)| *name == self.name)?;
-        let value = value
-            .strip_prefix('"')
-            .and_then(|value| value.strip_suffix('"'))
-            .unwrap_or(value);
+        let pairs = fields.flat_map(|field| field.as_bytes().split(|byte| *byte == b';'));
+        let mut values = pairs.filter_map(|pair| self.value_of(pair));
+        let value = values.next()?;
         let tag = tag_of(value)?;
         let is_meant = |(index, upstream): (usize, &Upstream)| {
             let label = upstream.slot().label();
@@ -178,16 +173,32 @@ impl Sticky {
         };
         list.iter().enumerate().position(is_meant)
     }
+
+    /// What a pair says, if it is a cookie of this name (RFC 6265, section 4.1.1, and spaces).
+    fn value_of<'c>(&self, pair: &'c [u8]) -> Option<&'c [u8]> {
+        let rest = pair.trim_ascii_start().strip_prefix(self.name.as_bytes())?;
+        let value = rest.trim_ascii_start().strip_prefix(b"=")?.trim_ascii();
+        let unquoted = value
+            .strip_prefix(b"\"")
+            .and_then(|value| value.strip_suffix(b"\""))
+            .unwrap_or(value);
+        let fits = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
+        unquoted.iter().all(fits).then_some(unquoted)
+    }
 }
 
-/// The tag that hexadecimal digits stand for.
-fn tag_of(hex: &str) -> Option<Tag> {
-    if hex.len() != 64 {
-        return None;
-    }
-    let digits = hex.as_bytes().chunks(2);
-    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    let bytes: Vec<u8> = digits.map(byte).collect::<Option<_>>()?;
+/// The tag that hexadecimal digits stand for, in lower case as they are written.
+fn tag_of(hex: &[u8]) -> Option<Tag> {
+    let digit = |byte: &u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let byte = |pair: &[u8]| match pair {
+        [high, low] => Some(digit(high)? << 4 | digit(low)?),
+        _ => None,
+    };
+    let bytes: Vec<u8> = hex.chunks(2).map(byte).collect::<Option<_>>()?;
     <[u8; 32]>::try_from(bytes)
         .ok()
         .map(|bytes| CtOutput::new(bytes.into()))
@@ -270,8 +281,8 @@ mod tests {
         ] {
             let seal = Seal::new(secret);
             assert_eq!(seal.name("10.0.0.1:80"), name);
-            assert!(tag_of(name).is_some_and(|tag| tag == seal.tag("10.0.0.1:80")));
-            assert!(tag_of(name).is_some_and(|tag| tag != seal.tag("10.0.0.2:80")));
+            assert!(tag_of(name.as_bytes()).is_some_and(|tag| tag == seal.tag("10.0.0.1:80")));
+            assert!(tag_of(name.as_bytes()).is_some_and(|tag| tag != seal.tag("10.0.0.2:80")));
         }
         assert_eq!(format!("{:?}", Seal::new("hush")), "Seal");
     }
@@ -288,9 +299,11 @@ mod tests {
             &"0".repeat(63),
             &long,
             &"g".repeat(64),
+            &"A".repeat(64),
+            &"+f".repeat(32),
             "é",
         ] {
-            assert!(tag_of(wrong).is_none(), "{wrong}");
+            assert!(tag_of(wrong.as_bytes()).is_none(), "{wrong}");
         }
     }
 }

@@ -158,6 +158,20 @@ impl View {
         }
     }
 
+    /// Lets each upstream have as many connections as this configuration says. Those that are open count.
+    pub(crate) fn settle_gates(&self) {
+        for cluster in &self.clusters {
+            let Some(most) = cluster.transport.most else {
+                continue;
+            };
+            for upstream in &cluster.source.known() {
+                if let Some(gate) = &upstream.way().gate {
+                    gate.allow(most);
+                }
+            }
+        }
+    }
+
     /// What is to be checked, each once.
     pub(crate) fn checks(&self) -> Vec<Arc<Check>> {
         let mut seen = HashSet::new();
@@ -303,7 +317,7 @@ impl Place {
         }
     }
 
-    /// The listener's connections by client, if they are limited.
+    /// The listener's connections by client.
     pub(crate) fn clients(&self) -> &Arc<Clients> {
         &self.clients
     }

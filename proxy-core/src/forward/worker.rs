@@ -128,11 +128,15 @@ impl Worker {
             .iter()
             .filter(|cluster| cluster.transport.most.is_some());
         let now = Instant::now();
-        for upstream in limited.flat_map(|cluster| cluster.source.upstreams()) {
-            if let Some(gate) = &upstream.way().gate {
-                gate.sweep(now);
+        for cluster in limited {
+            for upstream in &cluster.source.known() {
+                if let Some(gate) = &upstream.way().gate {
+                    gate.sweep(now);
+                }
             }
         }
+        // Of upstreams that were found out by an older configuration, too.
+        view.settle_gates();
     }
 
     /// Closes idle connections to where no name of the current view leads any more. `seen` is the view of the last

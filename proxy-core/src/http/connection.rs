@@ -1,5 +1,7 @@
 //! What is known of one client connection, shared by its driver, its requests and the sweeper.
 
+mod offers;
+
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -10,6 +12,8 @@ use futures_util::task::AtomicWaker;
 use http::HeaderValue;
 use http1_codec::server::{Command, Control, Phase};
 
+pub(crate) use self::offers::Offer;
+use self::offers::Offers;
 use crate::clock;
 use crate::error::Reason;
 use crate::facts::{Admission, TlsFacts};
@@ -64,21 +68,6 @@ pub(crate) struct ConnState {
     has_interim: AtomicBool,
     interim: Mutex<Vec<u8>>,
     offers: Offers,
-}
-
-/// The response bodies whose next piece waits for the client, by the period in which they began to wait.
-/// Three periods are enough: the present one, the one before, and those that are older.
-#[derive(Debug, Default)]
-struct Offers {
-    period: AtomicU32,
-    waiting: [AtomicU32; 3],
-}
-
-/// A response body whose next piece waits for the client; until dropped.
-#[derive(Debug)]
-pub(crate) struct Offer {
-    state: Arc<ConnState>,
-    period: u32,
 }
 
 /// One look at the counters.
@@ -336,38 +325,6 @@ impl ConnState {
             .store(self.read.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// Notes that a response body has a piece for the client, who takes them stream by stream, until the
-    /// offer is dropped. `None` for a connection of one stream, whose writes tell as much.
-    pub(crate) fn offer(self: &Arc<Self>) -> Option<Offer> {
-        if !self.multiplexed.load(Ordering::Relaxed) {
-            return None;
-        }
-        let period = self.offers.period.load(Ordering::Relaxed);
-        self.offers.waiting(period).fetch_add(1, Ordering::Relaxed);
-        Some(Offer {
-            state: Arc::clone(self),
-            period,
-        })
-    }
-
-    /// Begins a new period. Gives for how many whole periods the longest offer has waited, 2 standing for
-    /// any longer time.
-    pub(crate) fn next_period(&self) -> u32 {
-        let offers = &self.offers;
-        let ended = offers.period.fetch_add(1, Ordering::Relaxed);
-        // The count goes round after three periods.
-        let since = |before: u32| {
-            offers
-                .waiting(ended.wrapping_add(3 - before))
-                .load(Ordering::Relaxed)
-        };
-        match (since(2), since(1)) {
-            (1.., _) => 2,
-            (0, 1..) => 1,
-            (0, 0) => 0,
-        }
-    }
-
     /// Queues an interim response, to be written before anything else of the current exchange. It is dropped
     /// if the client has not taken those before it.
     pub(crate) fn push_interim(&self, head: &[u8]) {
@@ -438,28 +395,6 @@ impl Control for ConnState {
     }
 }
 
-// === impl Offers, Offer ===
-
-impl Offers {
-    fn waiting(&self, period: u32) -> &AtomicU32 {
-        let [first, second, third] = &self.waiting;
-        match period % 3 {
-            0 => first,
-            1 => second,
-            _ => third,
-        }
-    }
-}
-
-impl Drop for Offer {
-    fn drop(&mut self) {
-        self.state
-            .offers
-            .waiting(self.period)
-            .fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 // === impl InFlight ===
 
 impl InFlight {
@@ -477,109 +412,4 @@ impl Drop for InFlight {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_ipv4_mapped_peer_is_an_ipv4_peer() {
-        let connection = Connection::new("[::ffff:10.1.2.3]:9".parse().unwrap(), false);
-
-        assert_eq!(connection.peer(), "10.1.2.3:9".parse().ok());
-        assert_eq!(connection.peer_ip().unwrap(), "10.1.2.3");
-    }
-
-    #[test]
-    fn a_head_has_started_once_bytes_came_after_the_last_request() {
-        let state = Arc::<ConnState>::default();
-        assert!(
-            state.activity().head_started,
-            "nothing served yet: the first head is awaited"
-        );
-        state.on_read(1);
-        drop(state.begin());
-        assert!(!state.activity().head_started);
-        state.on_read(1);
-        assert!(state.activity().head_started);
-    }
-
-    #[tokio::test]
-    async fn the_stronger_command_wins() {
-        let state = ConnState::default();
-        state.command(Command::Close);
-        state.command(Command::Drain);
-
-        assert_eq!(state.commanded().await, Command::Close);
-        assert_eq!(state.commanded().await, Command::Close, "it stays");
-    }
-
-    #[tokio::test]
-    async fn a_time_out_is_given_once() {
-        let state = ConnState::default();
-        state.command(Command::TimeOut);
-        state.command(Command::Drain);
-
-        assert_eq!(state.commanded().await, Command::TimeOut);
-        assert_eq!(state.commanded().await, Command::Drain);
-    }
-
-    #[test]
-    fn a_connection_of_one_request_at_a_time_counts_it() {
-        let state = ConnState::default();
-        state.on_phase(Phase::Request);
-        state.on_phase(Phase::Body);
-        assert_eq!(
-            (state.activity().in_flight, state.activity().awaits_body),
-            (1, true)
-        );
-        state.on_phase(Phase::Head);
-        assert_eq!((state.activity().in_flight, state.activity().served), (0, 1));
-    }
-
-    #[test]
-    fn interim_bytes_are_taken_once() {
-        let state = ConnState::default();
-        state.push_interim(b"HTTP/1.1 103 Early Hints\r\n\r\n");
-
-        assert!(state.take_interim().is_some());
-        assert!(state.take_interim().is_none());
-    }
-
-    #[test]
-    fn interim_responses_that_a_client_does_not_take_do_not_pile_up() {
-        let state = ConnState::default();
-        for _ in 0..10_000 {
-            state.push_interim(b"HTTP/1.1 103 Early Hints\r\n\r\n");
-        }
-        let queued = state.take_interim().unwrap();
-
-        assert!(queued.len() <= MAX_INTERIM, "{}", queued.len());
-        assert!(queued.ends_with(b"\r\n\r\n"), "none is cut");
-        state.push_interim(b"HTTP/1.1 103 Early Hints\r\n\r\n");
-        assert!(state.take_interim().is_some(), "there is room again");
-    }
-
-    #[test]
-    fn an_offer_that_is_not_taken_grows_old() {
-        let state = Arc::<ConnState>::default();
-        assert!(state.offer().is_none(), "a connection of one stream needs none");
-        state.set_multiplexed();
-        let offer = state.offer();
-        assert_eq!(state.next_period(), 0, "it came in the middle of the period");
-        assert_eq!(state.next_period(), 1);
-        assert_eq!(state.next_period(), 2);
-        drop(offer);
-        assert_eq!(state.next_period(), 0);
-    }
-
-    #[test]
-    fn offers_that_are_taken_in_time_never_grow_old() {
-        let state = Arc::<ConnState>::default();
-        state.set_multiplexed();
-        let mut offer = state.offer();
-        for _ in 0..10 {
-            assert_eq!(state.next_period(), 0);
-            let next = state.offer();
-            drop(std::mem::replace(&mut offer, next));
-        }
-    }
-}
+mod tests;

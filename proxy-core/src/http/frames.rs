@@ -5,11 +5,17 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Frames that a client may send at once.
-const BURST: u32 = 2_000;
-
-/// Frames that a client may send in each second, on the average.
-const PER_SECOND: u32 = 1_000;
+/// What a client may send that neither its requests nor their answers give reason for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FrameLimits {
+    /// Frames in each second, on the average. Default 1,000.
+    pub(crate) per_second: u32,
+    /// Frames at once. Default 2,000.
+    pub(crate) burst: u32,
+    /// Streams that the proxy may have to reset for a fault of the client: each of them has begun work that is for nothing.
+    /// Default 100.
+    pub(crate) faults: u32,
+}
 
 /// What was written to a client allows it one frame more: a window is opened, or a round trip measured, because of what
 /// came.
@@ -17,9 +23,6 @@ const BYTES_PER_FRAME: u64 = 512;
 
 /// A request allows so many frames more: its end, its weight, its window.
 const PER_REQUEST: u64 = 3;
-
-/// Streams that the proxy may have to reset for a fault of the client: each of them has begun work that is for nothing.
-const MOST_FAULTS: u32 = 100;
 
 /// The codes of such resets: an error of the protocol, of flow control or of a frame, and a frame behind the end (RFC
 /// 9113, section 7).
@@ -45,6 +48,7 @@ const END_STREAM: u8 = 1;
 /// Counts the frames of one client connection.
 #[derive(Debug)]
 pub(crate) struct FrameMeter {
+    limits: FrameLimits,
     from_client: Heads,
     to_client: Heads,
     /// Streams that the proxy had to reset for a fault of the client.
@@ -75,6 +79,18 @@ struct Head {
     flags: u8,
     /// The code of a reset.
     code: Option<u32>,
+}
+
+// === impl FrameLimits ===
+
+impl Default for FrameLimits {
+    fn default() -> Self {
+        Self {
+            per_second: 1_000,
+            burst: 2_000,
+            faults: 100,
+        }
+    }
 }
 
 // === impl Heads ===
@@ -127,8 +143,9 @@ impl Heads {
 
 impl FrameMeter {
     /// Counts from the preface on.
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(limits: FrameLimits) -> Self {
         Self {
+            limits,
             from_client: Heads {
                 skip: PREFACE,
                 ..Heads::default()
@@ -137,7 +154,7 @@ impl FrameMeter {
             faults: 0,
             earned: 0,
             written: 0,
-            left: BURST,
+            left: limits.burst,
             refilled: None,
         }
     }
@@ -162,7 +179,7 @@ impl FrameMeter {
                 return false;
             }
         }
-        self.faults <= MOST_FAULTS
+        self.faults <= self.limits.faults
     }
 
     /// Counts a frame of the client.
@@ -198,14 +215,19 @@ impl FrameMeter {
     fn refill(&mut self, now: Instant) {
         let Some(before) = self.refilled else {
             self.refilled = Some(now);
-            self.left = PER_SECOND;
+            self.left = self.limits.per_second;
             return;
         };
         let passed = now.saturating_duration_since(before).min(Duration::from_secs(60));
-        let more = passed.as_millis().saturating_mul(u128::from(PER_SECOND)) / 1_000;
+        let more = passed
+            .as_millis()
+            .saturating_mul(u128::from(self.limits.per_second))
+            / 1_000;
         if more > 0 {
             self.refilled = Some(now);
-            self.left = u32::try_from(more).unwrap_or(BURST).min(BURST);
+            self.left = u32::try_from(more)
+                .unwrap_or(self.limits.burst)
+                .min(self.limits.burst);
         }
     }
 }
@@ -222,7 +244,7 @@ mod tests {
     }
 
     fn meter() -> FrameMeter {
-        let mut meter = FrameMeter::new();
+        let mut meter = FrameMeter::new(FrameLimits::default());
         assert!(meter.read(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Instant::now));
         meter
     }
@@ -277,7 +299,7 @@ mod tests {
         let now = now + Duration::from_secs(3_600);
         let burst = (0..10_000).take_while(|_| meter.read(&ping, || now)).count();
         assert!(
-            burst <= BURST as usize + 1,
+            burst <= FrameLimits::default().burst as usize + 1,
             "a pause saves up no more than a burst: {burst}"
         );
     }

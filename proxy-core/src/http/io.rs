@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
 use super::connection::ConnState;
-use super::frames::FrameMeter;
+use super::frames::{FrameLimits, FrameMeter};
 
 /// A client's byte stream.
 #[derive(Debug)]
@@ -30,14 +30,14 @@ pub(crate) struct TooManyFrames;
 // === impl ServerIo ===
 
 impl<S> ServerIo<S> {
-    /// Reads `read_ahead` first, then from `stream`.
-    pub(crate) fn new(stream: S, read_ahead: Bytes, state: Arc<ConnState>) -> Self {
+    /// Reads `read_ahead` first, then from `stream`, which must keep to the `limits`.
+    pub(crate) fn new(stream: S, read_ahead: Bytes, state: Arc<ConnState>, limits: FrameLimits) -> Self {
         state.on_read(read_ahead.len());
         Self {
             stream,
             read_ahead,
             state,
-            frames: FrameMeter::new(),
+            frames: FrameMeter::new(limits),
         }
     }
 
@@ -135,7 +135,12 @@ mod tests {
     #[tokio::test]
     async fn what_was_read_ahead_comes_first() {
         let (near, mut far) = tokio::io::duplex(64);
-        let mut io = ServerIo::new(near, Bytes::from_static(b"ab"), Arc::default());
+        let mut io = ServerIo::new(
+            near,
+            Bytes::from_static(b"ab"),
+            Arc::default(),
+            FrameLimits::default(),
+        );
         far.write_all(b"cd").await.unwrap();
         drop(far);
 
@@ -149,7 +154,7 @@ mod tests {
     async fn a_client_that_takes_nothing_counts_as_stalled() {
         let (near, _far) = tokio::io::duplex(2);
         let state = Arc::<ConnState>::default();
-        let mut io = ServerIo::new(near, Bytes::new(), Arc::clone(&state));
+        let mut io = ServerIo::new(near, Bytes::new(), Arc::clone(&state), FrameLimits::default());
 
         tokio::select! {
             biased;

@@ -16,13 +16,16 @@ struct Limited {
     deadline: Pin<Box<Sleep>>,
 }
 
-/// `body`, which fails when it is not complete within `limit`. Without a limit it stays as it is.
+/// `body`, which fails when it is not complete within `limit`. Without a limit, and if all of it is there, it stays as it
+/// is.
 pub(crate) fn within(body: Body, limit: Option<Duration>) -> Body {
     match limit {
-        Some(limit) if !body.is_end_stream() && !limit.is_zero() => Body::around(Limited {
-            body,
-            deadline: Box::pin(sleep(limit)),
-        }),
+        Some(limit) if !body.is_whole() && !body.is_end_stream() && !limit.is_zero() => {
+            Body::around(Limited {
+                body,
+                deadline: Box::pin(sleep(limit)),
+            })
+        }
         _ => body,
     }
 }

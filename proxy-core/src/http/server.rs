@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use bytes::{Bytes, BytesMut};
 use http::{Request, Response};
 use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body_util::BodyExt as _;
 use http1_codec::server::{Command, Control as _, RequestBody};
 use http1_codec::{HeadError, HeadLimits, Stream};
 use hyper::body::Incoming;
@@ -18,6 +19,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tracing::debug;
 
 use super::connection::{ConnState, Connection, InFlight, Offer};
+use super::frames::FrameLimits;
 use super::io::ServerIo;
 use super::target::MAX_TARGET;
 use crate::body::{Body, BoxError};
@@ -51,6 +53,8 @@ pub(crate) struct HttpSettings {
     pub(crate) bare_line_feeds: bool,
     /// The most streams at once on an HTTP/2 connection. Default 250.
     pub(crate) max_streams: u32,
+    /// What clients of HTTP/2 may send that asks for nothing.
+    pub(crate) frames: FrameLimits,
 }
 
 /// Which HTTP version a connection speaks.
@@ -89,6 +93,9 @@ enum Unserved<A: std::error::Error + 'static> {
     /// it may ask elsewhere.
     #[error("the connection takes no further stream")]
     Late(#[source] h2::Error),
+    /// Its head says that it has no body, and a body came.
+    #[error("the request is malformed")]
+    Malformed(#[source] hyper::Error),
     #[error(transparent)]
     Aborted(A),
 }
@@ -113,6 +120,7 @@ impl Default for HttpSettings {
             max_fields: 100,
             bare_line_feeds: false,
             max_streams: 250,
+            frames: FrameLimits::default(),
         }
     }
 }
@@ -182,7 +190,12 @@ where
         PeerName(requests.connection.peer()),
     );
     state.set_multiplexed();
-    let io = TokioIo::new(ServerIo::new(stream, read_ahead, Arc::clone(&state)));
+    let io = TokioIo::new(ServerIo::new(
+        stream,
+        read_ahead,
+        Arc::clone(&state),
+        settings.frames,
+    ));
     let requests = Arc::new(requests);
     let service = service_fn(move |request: Request<Incoming>| {
         let requests = Arc::clone(&requests);
@@ -192,7 +205,8 @@ where
                 return Err(Unserved::Late(h2::Reason::REFUSED_STREAM.into()));
             }
             let in_flight = connection.state().begin();
-            let answer = service.call(request.map(Body::from), connection).await;
+            let request = begun(request).await.map_err(Unserved::Malformed)?;
+            let answer = service.call(request, connection).await;
             let response = answer.map_err(Unserved::Aborted)?;
             Ok(response.map(|body| CountedBody {
                 body,
@@ -229,6 +243,19 @@ where
     if let Err(error) = result.await {
         debug!(%peer, %error, "client connection ended");
     }
+}
+
+/// A request whose head may be passed on. One of no length is first known to be one at its end: what comes instead makes it
+/// malformed (RFC 9113, section 8.1.1), and nothing of such a request is passed on.
+async fn begun(request: Request<Incoming>) -> Result<Request<Body>, hyper::Error> {
+    let (head, mut body) = request.into_parts();
+    if body.size_hint().exact() == Some(0) && !body.is_end_stream() {
+        while let Some(frame) = body.frame().await {
+            frame?;
+        }
+        return Ok(Request::from_parts(head, Body::empty()));
+    }
+    Ok(Request::from_parts(head, body.into()))
 }
 
 // === protocol by the first bytes ===

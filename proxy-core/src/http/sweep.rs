@@ -57,12 +57,17 @@ struct Open {
     entries: HashMap<u64, Entry>,
 }
 
+/// Ticks by the place of the state of a connection.
+type Carriers = HashMap<usize, u32>;
+
 #[derive(Debug)]
 struct Entry {
     state: Arc<ConnState>,
     limits: ConnLimits,
     /// The least ticks until it is closed once its listener has gone.
     stays: u32,
+    /// The connection that carries a tunnel as one of its streams.
+    carrier: Option<Arc<ConnState>>,
     leaving: Option<Leaving>,
     watch: Watch,
     bodies: BodyWatch,
@@ -132,10 +137,16 @@ impl Default for ConnLimits {
 impl Connections {
     /// Looks after a connection until the result is dropped.
     pub(crate) fn register(self: &Arc<Self>, state: Arc<ConnState>, limits: ConnLimits) -> Registration {
-        self.register_for(state, limits, 0)
+        self.register_for(state, limits, 0, None)
     }
 
-    fn register_for(self: &Arc<Self>, state: Arc<ConnState>, limits: ConnLimits, stays: u32) -> Registration {
+    fn register_for(
+        self: &Arc<Self>,
+        state: Arc<ConnState>,
+        limits: ConnLimits,
+        stays: u32,
+        carrier: Option<Arc<ConnState>>,
+    ) -> Registration {
         let mut open = self.lock();
         let id = open.next;
         open.next += 1;
@@ -145,6 +156,7 @@ impl Connections {
                 state,
                 limits,
                 stays,
+                carrier,
                 leaving: None,
                 watch: Watch::default(),
                 bodies: BodyWatch::default(),
@@ -159,17 +171,19 @@ impl Connections {
     }
 
     /// Counts a tunnel as an open connection with a request in flight until the guard is dropped. Nothing
-    /// of a tunnel has a limit; `stays` is how long it stays open at least once its listener has gone.
+    /// of a tunnel has a limit; `stays` is how long it stays open at least once its listener has gone, and the connection of
+    /// HTTP/2 that is its `carrier` with it.
     pub(crate) fn tunnel(
         self: &Arc<Self>,
         group: Group,
         stays: Duration,
+        carrier: Option<Arc<ConnState>>,
     ) -> (Arc<ConnState>, impl Send + use<>) {
         let state = Arc::new(ConnState::in_group(group));
         state.set_admitted();
         let in_flight = state.begin();
         let stays = if stays.is_zero() { 0 } else { ticks(stays) };
-        let registration = self.register_for(Arc::clone(&state), ConnLimits::default(), stays);
+        let registration = self.register_for(Arc::clone(&state), ConnLimits::default(), stays, carrier);
         (state, (registration, in_flight))
     }
 
@@ -196,18 +210,22 @@ impl Connections {
 
     /// As [`Connections::drain`], but for those of one group, which are closed after `grace`.
     pub(crate) fn retire(&self, group: Group, grace: Duration) {
-        for entry in self.lock().entries.values_mut() {
+        let mut open = self.lock();
+        let carriers = open.carriers();
+        for entry in open.entries.values_mut() {
             if entry.state.group() == group {
-                entry.leave(FRESH, ticks(grace));
+                entry.leave(FRESH, ticks(grace).max(entry.carries(&carriers)));
             }
         }
     }
 
     /// As [`Connections::retire`], but at once for those that have no request. Those that are not let in yet stay.
     pub(crate) fn renew(&self, group: Group, grace: Duration) {
-        for entry in self.lock().entries.values_mut() {
+        let mut open = self.lock();
+        let carriers = open.carriers();
+        for entry in open.entries.values_mut() {
             if entry.state.group() == group && !entry.state.is_arriving() {
-                entry.leave(0, ticks(grace));
+                entry.leave(0, ticks(grace).max(entry.carries(&carriers)));
             }
         }
     }
@@ -252,9 +270,30 @@ fn ticks(time: Duration) -> u32 {
         .max(1)
 }
 
+// === impl Open ===
+
+impl Open {
+    /// How many ticks connections stay at least for the sake of tunnels among their streams.
+    fn carriers(&self) -> Carriers {
+        let mut carriers = Carriers::new();
+        for entry in self.entries.values().filter(|entry| entry.stays > 0) {
+            if let Some(carrier) = &entry.carrier {
+                let stays = carriers.entry(Arc::as_ptr(carrier).addr()).or_default();
+                *stays = entry.stays.max(*stays);
+            }
+        }
+        carriers
+    }
+}
+
 // === impl Entry ===
 
 impl Entry {
+    fn carries(&self, carriers: &Carriers) -> u32 {
+        let stays = carriers.get(&Arc::as_ptr(&self.state).addr());
+        stays.copied().unwrap_or_default()
+    }
+
     /// Asks the connection to go. One that has just been opened may be sending its first request, which would be lost
     /// if it were closed now: it gets `patience` more ticks.
     fn leave(&mut self, patience: u32, closed_in: u32) {

@@ -106,9 +106,8 @@ async fn connection(
         secured: None,
         state,
         proxied: entry.proxied,
-        limit: entry
-            .most_per_client
-            .map(|most| (Arc::clone(listener.place.clients()), most)),
+        clients: Arc::clone(listener.place.clients()),
+        most: entry.most_per_client.unwrap_or(u32::MAX),
         admitted: None,
         http: entry.http,
         service,
@@ -142,8 +141,10 @@ struct Arrival<V> {
     secured: Option<TlsFacts>,
     state: Arc<ConnState>,
     proxied: Option<Arc<Proxied>>,
-    /// How many connections its client may have, if that is limited.
-    limit: Option<(Arc<Clients>, u32)>,
+    /// All are counted, as the next configuration may limit them.
+    clients: Arc<Clients>,
+    /// How many connections its client may have.
+    most: u32,
     admitted: Option<Admitted>,
     http: HttpSettings,
     service: V,
@@ -186,10 +187,10 @@ impl<V: Service> Arrival<V> {
 
     /// Counts the connection for its client; `false` if that has as many as it may have.
     fn is_admitted(&mut self) -> bool {
-        let (Some((clients, most)), Some(peer), None) = (&self.limit, self.peer, &self.admitted) else {
+        let (Some(peer), None) = (self.peer, &self.admitted) else {
             return true;
         };
-        self.admitted = clients.admit(peer.ip(), *most);
+        self.admitted = self.clients.admit(peer.ip(), self.most);
         if self.admitted.is_none() {
             debug!(peer = %PeerName(self.peer), "connection refused: its client has as many as it may have");
         }

@@ -50,6 +50,10 @@ pub(crate) const CONFIG_LOADS: Family = counter(
 
 pub(crate) const ADMIN_HTTP_REQUESTS: Family =
     counter("caddy_admin_http_requests_total", "Requests to the admin API.");
+pub(crate) const ADMIN_HTTP_REQUEST_ERRORS: Family = counter(
+    "caddy_admin_http_request_errors_total",
+    "Requests to the admin API that ended with an error.",
+);
 
 // === requests, where `metrics` is configured ===
 

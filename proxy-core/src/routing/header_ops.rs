@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use regex::Regex;
 
 use super::template::Template;
@@ -157,12 +157,10 @@ impl HeaderOps {
     /// Whether the field `name` may be changed.
     pub(crate) fn touches(&self, name: &HeaderName) -> bool {
         let named = |(given, _): &(HeaderName, Template)| given == name;
-        let replaced =
-            |replacement: &Replacement| replacement.field.as_ref().is_none_or(|field| field == name);
         self.add.iter().any(named)
             || self.set.iter().any(named)
             || self.delete.iter().any(|pattern| pattern.matches(name.as_str()))
-            || self.replace.iter().any(replaced)
+            || self.replace.iter().any(|replacement| replacement.is_for(name))
     }
 }
 
@@ -242,6 +240,15 @@ impl NamePattern {
 // === impl Replacement ===
 
 impl Replacement {
+    /// Whether it changes the field `name`. "All fields" are not those that say how long a message is: these are the
+    /// proxy's own.
+    fn is_for(&self, name: &HeaderName) -> bool {
+        match &self.field {
+            Some(field) => field == name,
+            None => !matches!(*name, header::CONTENT_LENGTH | header::TRANSFER_ENCODING),
+        }
+    }
+
     fn apply(&self, head: &mut impl Head) {
         let with = self.replace.render(head.cx());
         let wanted = match &self.search {
@@ -249,7 +256,7 @@ impl Replacement {
             Search::Regex(_) => String::new(),
         };
         for (name, value) in head.fields().iter_mut() {
-            if self.field.as_ref().is_some_and(|field| field != name) {
+            if !self.is_for(name) {
                 continue;
             }
             let Ok(text) = std::str::from_utf8(value.as_bytes()) else {

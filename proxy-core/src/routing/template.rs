@@ -241,7 +241,7 @@ fn mapped(map: &Arc<Map>, number: usize, out: &mut String, cx: &Context, maps: &
 }
 
 /// For tests: variables have places of their own.
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 impl std::str::FromStr for Template {
     type Err = caddy_config::TemplateError;
 

@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
-use rustls::crypto::{
-    CryptoProvider, SupportedKxGroup, aws_lc_rs, verify_tls12_signature, verify_tls13_signature,
-};
+use rustls::crypto::{CryptoProvider, SupportedKxGroup, aws_lc_rs};
 use rustls::server::ParsedCertificate;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::time_provider::TimeProvider;
@@ -19,6 +17,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::TlsError;
 use super::files::{self, Facts};
+use super::signatures::Signatures;
 
 /// The groups for the exchange of keys that can be chosen, by Caddy's names.
 const GROUPS: [(&str, &dyn SupportedKxGroup); 4] = [
@@ -66,18 +65,24 @@ pub(crate) struct ClientTls {
     pub(crate) identity: [u8; 32],
 }
 
-/// Believes authorities, and certificates that it was given themselves.
+/// Decides about certificates of upstreams. That an upstream has the key to its certificate is always checked.
 #[derive(Debug)]
 struct Believing {
-    /// `None`: the system has none, and nobody is believed.
-    authorities: Option<Arc<WebPkiServerVerifier>>,
-    own: Vec<CertificateDer<'static>>,
-    provider: Arc<CryptoProvider>,
+    whom: Whom,
+    signatures: Signatures,
 }
 
-/// Takes any certificate, of which the upstream must have the key.
 #[derive(Debug)]
-struct AnyCertificate(Arc<CryptoProvider>);
+enum Whom {
+    /// Any certificate will do.
+    Anybody,
+    /// Authorities, and certificates that it was given themselves.
+    Listed {
+        /// `None`: the system has none, and nobody is believed.
+        authorities: Option<Arc<WebPkiServerVerifier>>,
+        own: Vec<CertificateDer<'static>>,
+    },
+}
 
 // === impl SystemRoots ===
 
@@ -106,7 +111,12 @@ impl fmt::Debug for SystemRoots {
 impl Roots {
     fn verifier(&self, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>, TlsError> {
         let (store, own) = match self {
-            Self::Anybody => return Ok(Arc::new(AnyCertificate(Arc::clone(provider)))),
+            Self::Anybody => {
+                return Ok(Arc::new(Believing {
+                    whom: Whom::Anybody,
+                    signatures: Signatures::of(provider),
+                }));
+            }
             Self::System(roots) => (Arc::clone(&roots.0), Vec::new()),
             Self::Own(own) => {
                 let mut store = RootCertStore::empty();
@@ -116,14 +126,12 @@ impl Roots {
                 (Arc::new(store), own.clone())
             }
         };
-        let provider = Arc::clone(provider);
-        let builder = WebPkiServerVerifier::builder_with_provider(store, Arc::clone(&provider));
+        let builder = WebPkiServerVerifier::builder_with_provider(store, Arc::clone(provider));
         // It fails if there is no authority, and for nothing else.
         let authorities = builder.build().ok();
         Ok(Arc::new(Believing {
-            authorities,
-            own,
-            provider,
+            whom: Whom::Listed { authorities, own },
+            signatures: Signatures::of(provider),
         }))
     }
 
@@ -240,10 +248,13 @@ impl ServerCertVerifier for Believing {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        if self.own.iter().any(|own| own == end_entity) {
+        let Whom::Listed { authorities, own } = &self.whom else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        if own.iter().any(|own| own == end_entity) {
             return Self::verify_own(end_entity, server_name, now);
         }
-        let authorities = self.authorities.as_ref().ok_or(CertificateError::UnknownIssuer)?;
+        let authorities = authorities.as_ref().ok_or(CertificateError::UnknownIssuer)?;
         authorities.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
     }
 
@@ -253,8 +264,7 @@ impl ServerCertVerifier for Believing {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls12_signature(message, cert, dss, algorithms)
+        self.signatures.verify_tls12(message, cert, dss)
     }
 
     fn verify_tls13_signature(
@@ -263,50 +273,10 @@ impl ServerCertVerifier for Believing {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, cert, dss, algorithms)
+        self.signatures.verify_tls13(message, cert, dss)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider
-            .signature_verification_algorithms
-            .supported_schemes()
-    }
-}
-
-// === impl AnyCertificate ===
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, cert, dss, &self.0.signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, cert, dss, &self.0.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+        self.signatures.schemes()
     }
 }

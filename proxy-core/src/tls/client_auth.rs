@@ -5,9 +5,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustls::client::danger::HandshakeSignatureValid;
-use rustls::crypto::{
-    CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
-};
+use rustls::crypto::CryptoProvider;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
 use rustls::{
@@ -17,6 +15,7 @@ use rustls_pki_types::{CertificateDer, UnixTime};
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
 use super::TlsError;
+use super::signatures::Signatures;
 
 /// What clients must show.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -38,7 +37,7 @@ struct Verifier {
     /// Verifies where a certificate comes from.
     chains: Option<Arc<dyn ClientCertVerifier>>,
     hints: Vec<DistinguishedName>,
-    algorithms: WebPkiSupportedAlgorithms,
+    signatures: Signatures,
 }
 
 /// Reads a certificate that is written in a configuration: in DER form, in base64.
@@ -94,7 +93,7 @@ impl ClientAuth {
             auth: Arc::clone(auth),
             chains,
             hints,
-            algorithms: provider.signature_verification_algorithms,
+            signatures: Signatures::of(provider),
         }))
     }
 }
@@ -152,7 +151,7 @@ impl ClientCertVerifier for Verifier {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, cert, dss, &self.algorithms)
+        self.signatures.verify_tls12(message, cert, dss)
     }
 
     fn verify_tls13_signature(
@@ -161,11 +160,11 @@ impl ClientCertVerifier for Verifier {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, cert, dss, &self.algorithms)
+        self.signatures.verify_tls13(message, cert, dss)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.algorithms.supported_schemes()
+        self.signatures.schemes()
     }
 }
 

@@ -11,6 +11,7 @@ use http1_codec::client::{Answer, Cause, Connection, Keep, SendError};
 use super::connect::Io;
 use super::gate::Gate;
 use super::http2::{Http2, Place};
+use super::idle::IdleTotal;
 use super::pool::{Pool, PoolLimits};
 use super::transport::{Connected, Key};
 use crate::body::{Body, BoxError};
@@ -51,6 +52,7 @@ pub(crate) enum Fate {
 pub(crate) struct GiveBack {
     keeper: Keeper,
     limits: PoolLimits,
+    total: Option<Arc<IdleTotal>>,
     key: Key,
 }
 
@@ -66,6 +68,8 @@ enum Keeper {
 pub(crate) struct Home<'h> {
     pub(crate) pool: &'h Arc<Pool>,
     pub(crate) limits: PoolLimits,
+    /// How many may be idle in all.
+    pub(crate) total: Option<&'h Arc<IdleTotal>>,
     /// What keeps them instead where their number is limited.
     pub(crate) gate: Option<&'h Arc<Gate>>,
     /// The number of the worker.
@@ -91,7 +95,7 @@ impl Channel {
         let (opened, place) = Http2::open(connected, limits, freed, tasks).await?;
         match (gate, home) {
             (Some(gate), _) => gate.share(key, opened),
-            (None, Some(home)) => home.pool.share(key, opened, home.limits),
+            (None, Some(home)) => home.pool.share(key, opened, home.limits, home.total),
             (None, None) => {}
         }
         Ok(Self::Http2(place, key))
@@ -123,6 +127,7 @@ impl Channel {
                         Some(gate) => Keeper::Gate(Arc::clone(gate), home.worker),
                     },
                     limits: home.limits,
+                    total: home.total.cloned(),
                     key,
                 });
                 let may_repeat = may_repeat(&request);
@@ -149,8 +154,13 @@ fn response(answer: Response<Answer<Io, Body, Option<GiveBack>>>) -> Response<Bo
 impl Keep<Io> for GiveBack {
     fn keep(self, connection: Connection<Io>) {
         match self.keeper {
-            Keeper::Pool(pool) => pool.give_back(connection, self.key, self.limits),
-            Keeper::Gate(gate, worker) => gate.give_back(connection, self.key, worker, self.limits.idle),
+            Keeper::Pool(pool) => {
+                pool.give_back(connection, self.key, self.limits, self.total.as_ref());
+            }
+            Keeper::Gate(gate, worker) => {
+                let (idle, total) = (self.limits.idle, self.total.as_ref());
+                gate.give_back(connection, self.key, (worker, idle), total);
+            }
         }
     }
 }

@@ -3,22 +3,24 @@
 //! A connection has a [`Permit`] for as long as it is open, idle or not, whichever worker opened it. Whoever comes too late
 //! waits: in order, for a while, and not too many of them. What becomes free goes to the first who can use it.
 
+mod permit;
+
 use std::collections::VecDeque;
-use std::io;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::{Context, Poll};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http1_codec::client::Connection;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{self, Instant};
 
+pub(crate) use self::permit::Permit;
 use super::channel::Channel;
 use super::connect::Io;
+use super::health::Kept;
 use super::http2::Http2;
-use super::transport::{Key, Protocol};
+use super::idle::{IdlePlace, IdleTotal};
+use super::transport::{Key, Lane, Protocol};
 use crate::error::{Failure, Reason};
 
 /// How long a request waits for a connection.
@@ -28,10 +30,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const WAITING_EACH: usize = 10;
 const WAITING_LEAST: usize = 100;
 
+/// The gates of upstreams, which outlive a configuration: by the settings of their connections, and by how many proxies
+/// with the same ones there are before this one.
+pub(crate) type Gates = Kept<(Lane, usize), Gate>;
+
 /// The connections to one upstream.
 #[derive(Debug)]
 pub(crate) struct Gate {
-    most: usize,
+    most: AtomicUsize,
     state: Mutex<State>,
     /// A stream has ended on a connection that many share.
     places: Arc<Notify>,
@@ -53,6 +59,7 @@ struct Idle {
     key: Key,
     worker: usize,
     until: Instant,
+    _place: Option<IdlePlace>,
 }
 
 #[derive(Debug)]
@@ -79,27 +86,40 @@ enum Entered {
     Waits(oneshot::Receiver<Grant>),
 }
 
-/// The right to have a connection; given back when it is dropped.
-#[derive(Debug)]
-pub(crate) struct Permit(Weak<Gate>);
-
-/// A connection that has a permit.
-#[derive(Debug)]
-pub(crate) struct Permitted {
-    stream: Io,
-    _permit: Permit,
-}
-
 // === impl Gate ===
 
 impl Gate {
     /// For at most so many connections.
     pub(crate) fn new(most: usize) -> Self {
         Self {
-            most,
+            most: AtomicUsize::new(most),
             state: Mutex::default(),
             places: Arc::default(),
         }
+    }
+
+    /// For at most so many connections from now on. Beyond that none is closed, and none is opened until enough of them are.
+    pub(crate) fn allow(self: &Arc<Self>, most: usize) {
+        if self.most.swap(most, Ordering::Relaxed) >= most {
+            return;
+        }
+        loop {
+            let mut state = self.lock();
+            if state.open >= self.most() {
+                return;
+            }
+            let Some(first) = state.waiting.pop_front() else {
+                return;
+            };
+            state.open += 1;
+            drop(state);
+            // Whoever has left gives its permit back when it is dropped.
+            drop(first.grant.send(Grant::Permit(Permit::of(self))));
+        }
+    }
+
+    fn most(&self) -> usize {
+        self.most.load(Ordering::Relaxed)
     }
 
     /// A connection for a request of this worker, or the right to open one; waits while there is neither.
@@ -130,9 +150,9 @@ impl Gate {
                 if let Some(channel) = state.find(key, protocol, worker) {
                     return Ok(Entered::Now(Grant::Channel(channel)));
                 }
-                if state.open < self.most {
+                if state.open < self.most() {
                     state.open += 1;
-                    return Ok(Entered::Now(Grant::Permit(Permit(Arc::downgrade(self)))));
+                    return Ok(Entered::Now(Grant::Permit(Permit::of(self))));
                 }
                 if !state.idle.is_empty() {
                     // One that this request cannot use makes room, once the lock is free: its permit takes it.
@@ -142,7 +162,7 @@ impl Gate {
                     continue;
                 }
             }
-            if state.waiting.len() >= self.most.saturating_mul(WAITING_EACH).max(WAITING_LEAST) {
+            if state.waiting.len() >= self.most().saturating_mul(WAITING_EACH).max(WAITING_LEAST) {
                 return Err(Reason::Busy.into());
             }
             let (grant, waiting) = oneshot::channel();
@@ -176,15 +196,35 @@ impl Gate {
     }
 
     /// Takes back an HTTP/1.1 connection whose exchange is complete. One that the first who waits cannot use is closed.
-    pub(crate) fn give_back(&self, connection: Connection<Io>, key: Key, worker: usize, idle: Duration) {
+    /// A worker's connection stays for as long as it says, if `total` has a place for it.
+    pub(crate) fn give_back(
+        &self,
+        connection: Connection<Io>,
+        key: Key,
+        (worker, idle): (usize, Duration),
+        total: Option<&Arc<IdleTotal>>,
+    ) {
         let mut state = self.lock();
         state.waiting.retain(|waiter| !waiter.grant.is_closed());
+        if state.open > self.most() {
+            drop(state);
+            drop(connection);
+            return;
+        }
         let Some(first) = state.waiting.front() else {
+            let place = total.map(IdleTotal::place);
+            if matches!(place, Some(None)) {
+                // Without the lock, as its permit goes back.
+                drop(state);
+                drop(connection);
+                return;
+            }
             state.idle.push(Idle {
                 connection,
                 key,
                 worker,
                 until: Instant::now() + idle,
+                _place: place.flatten(),
             });
             return;
         };
@@ -231,15 +271,17 @@ impl Gate {
     fn release(self: &Arc<Self>) {
         loop {
             let mut state = self.lock();
-            let Some(first) = state.waiting.pop_front() else {
+            let may_be_replaced = state.open <= self.most();
+            let first = may_be_replaced.then(|| state.waiting.pop_front()).flatten();
+            let Some(first) = first else {
                 state.open = state.open.saturating_sub(1);
                 return;
             };
             drop(state);
-            match first.grant.send(Grant::Permit(Permit(Arc::downgrade(self)))) {
+            match first.grant.send(Grant::Permit(Permit::of(self))) {
                 Ok(()) => return,
                 // Whoever has left meanwhile gives nothing back: the next one has it.
-                Err(Grant::Permit(mut permit)) => permit.0 = Weak::new(),
+                Err(Grant::Permit(permit)) => permit.forget(),
                 Err(Grant::Channel(_)) => {}
             }
         }
@@ -274,178 +316,5 @@ impl State {
     }
 }
 
-// === impl Permit ===
-
-impl Permit {
-    /// `stream`, which has the permit from now on.
-    pub(crate) fn hold(self, stream: Io) -> Io {
-        Box::new(Permitted {
-            stream,
-            _permit: self,
-        })
-    }
-}
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        if let Some(gate) = self.0.upgrade() {
-            gate.release();
-        }
-    }
-}
-
-// === impl Permitted ===
-
-impl AsyncRead for Permitted {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        to: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, to)
-    }
-}
-
-impl AsyncWrite for Permitted {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, data)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        data: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, data)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use std::net::SocketAddr;
-
-    use super::*;
-
-    fn key() -> Key {
-        SocketAddr::from(([127, 0, 0, 1], 80)).into()
-    }
-
-    async fn enter(gate: &Arc<Gate>) -> Result<Grant, Failure> {
-        gate.enter(key(), Protocol::Http1, 0).await
-    }
-
-    fn connection(grant: Grant) -> Connection<Io> {
-        match grant {
-            Grant::Permit(permit) => Connection::new(permit.hold(Box::new(tokio::io::duplex(64).0))),
-            Grant::Channel(Channel::Http1(connection, _)) => connection,
-            Grant::Channel(Channel::Http2(..)) => unreachable!("nobody shares one"),
-        }
-    }
-
-    /// A connection, and its other end, which must stay.
-    fn opened(grant: Grant) -> (Connection<Io>, tokio::io::DuplexStream) {
-        let Grant::Permit(permit) = grant else {
-            unreachable!("none is open yet")
-        };
-        let (near, far) = tokio::io::duplex(64);
-        (Connection::new(permit.hold(Box::new(near))), far)
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn those_who_come_too_late_wait_in_order() {
-        let gate = Arc::new(Gate::new(1));
-        let first = connection(enter(&gate).await.unwrap());
-        let (mut second, mut third) = (Box::pin(enter(&gate)), Box::pin(enter(&gate)));
-        assert!(futures_util::poll!(&mut second).is_pending());
-        assert!(futures_util::poll!(&mut third).is_pending());
-        drop(first);
-        assert!(futures_util::poll!(&mut third).is_pending(), "it is not its turn");
-        let second = second.await.unwrap();
-        assert!(matches!(second, Grant::Permit(_)));
-        drop(second);
-        assert!(third.await.is_ok());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn whoever_leaves_frees_its_place() {
-        let gate = Arc::new(Gate::new(1));
-        let first = connection(enter(&gate).await.unwrap());
-        let (mut second, mut third) = (Box::pin(enter(&gate)), Box::pin(enter(&gate)));
-        assert!(futures_util::poll!(&mut second).is_pending());
-        assert!(futures_util::poll!(&mut third).is_pending());
-        drop(second);
-        drop(first);
-        let third = third.await.unwrap();
-        drop(third);
-        // One that was granted and left before it looked gives it back, too.
-        let held = enter(&gate).await.unwrap();
-        let mut late = Box::pin(enter(&gate));
-        assert!(futures_util::poll!(&mut late).is_pending());
-        drop(held);
-        drop(late);
-        assert!(enter(&gate).await.is_ok());
-        assert_eq!(gate.lock().open, 0);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn waiting_has_an_end_and_so_has_the_queue() {
-        let gate = Arc::new(Gate::new(1));
-        let _first = connection(enter(&gate).await.unwrap());
-        let begin = Instant::now();
-        assert_eq!(enter(&gate).await.unwrap_err().reason, Reason::Busy);
-        assert_eq!(begin.elapsed(), PATIENCE);
-        let mut many = Vec::new();
-        for _ in 0..WAITING_LEAST {
-            let mut one = Box::pin(enter(&gate));
-            assert!(futures_util::poll!(&mut one).is_pending());
-            many.push(one);
-        }
-        assert_eq!(enter(&gate).await.unwrap_err().reason, Reason::Busy);
-        assert_eq!(begin.elapsed(), PATIENCE, "at once");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_connection_goes_to_the_next_who_can_use_it_and_else_makes_room() {
-        let gate = Arc::new(Gate::new(1));
-        let (first, _far) = opened(enter(&gate).await.unwrap());
-        let mut second = Box::pin(enter(&gate));
-        assert!(futures_util::poll!(&mut second).is_pending());
-        gate.give_back(first, key(), 0, PATIENCE);
-        let Grant::Channel(Channel::Http1(again, _)) = second.await.unwrap() else {
-            unreachable!("the connection is handed over")
-        };
-        // Another worker cannot use it: it is closed, whether it is idle already or not.
-        let mut other = Box::pin(gate.enter(key(), Protocol::Http1, 1));
-        assert!(futures_util::poll!(&mut other).is_pending());
-        gate.give_back(again, key(), 0, PATIENCE);
-        let (own, _far) = opened(other.await.unwrap());
-        gate.give_back(own, key(), 1, PATIENCE);
-        assert_eq!(gate.lock().idle.len(), 1);
-        assert!(matches!(enter(&gate).await.unwrap(), Grant::Permit(_)));
-        assert!(gate.lock().idle.is_empty());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_is_idle_for_too_long_is_closed() {
-        let gate = Arc::new(Gate::new(1));
-        let (first, _far) = opened(enter(&gate).await.unwrap());
-        gate.give_back(first, key(), 0, PATIENCE);
-        gate.sweep(Instant::now());
-        assert_eq!(gate.lock().idle.len(), 1);
-        gate.sweep(Instant::now() + PATIENCE);
-        assert!(gate.lock().idle.is_empty());
-        assert_eq!(gate.lock().open, 0);
-    }
-}
+mod tests;

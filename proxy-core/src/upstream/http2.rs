@@ -33,8 +33,11 @@ const PING_INTERVAL: Duration = Duration::from_secs(30);
 const STREAM_WINDOW: u32 = 256 * 1024;
 const CONNECTION_WINDOW: u32 = 64 * 1024 * 1024;
 
+/// How many bytes of a request may wait for an upstream that takes no more.
+const SEND_BUFFER: usize = 64 * 1024;
+
 /// The most streams at once until the upstream has told its own limit.
-const MOST_STREAMS: usize = 100;
+pub(crate) const MOST_STREAMS: usize = 100;
 
 /// A connection that takes requests until it is closed or full.
 #[derive(Clone, Debug)]
@@ -84,6 +87,7 @@ impl Http2 {
             .initial_max_send_streams(MOST_STREAMS)
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
+            .max_send_buf_size(SEND_BUFFER)
             .keep_alive_interval(PING_INTERVAL)
             .keep_alive_timeout(PING_TIMEOUT)
             // A connection that died while nobody used it must not be found out by the next request.

@@ -2,14 +2,16 @@
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http1_codec::client::Connection;
 
 use super::channel::Channel;
 use super::connect::Io;
+use super::dials::Dials;
 use super::http2::Http2;
+use super::idle::{IdlePlace, IdleTotal};
 use super::transport::{Key, Protocol};
 
 /// Limits of a pool.
@@ -26,6 +28,8 @@ pub(crate) struct PoolLimits {
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     idle: Mutex<Idle>,
+    /// What is being opened.
+    pub(crate) dials: Arc<Dials>,
 }
 
 /// The addresses are the configuration's, or lie in its networks: nobody chooses them so that they collide. Clients, who
@@ -45,6 +49,7 @@ struct Waiting {
     connection: Connection<Io>,
     age: Duration,
     limit: Duration,
+    _place: Option<IdlePlace>,
 }
 
 /// An HTTP/2 connection, idle or not.
@@ -54,6 +59,9 @@ struct Shared {
     /// Since when it has been idle.
     age: Duration,
     limit: Duration,
+    /// How many may be idle in all.
+    total: Option<Arc<IdleTotal>>,
+    place: Option<IdlePlace>,
 }
 
 // === impl PoolLimits ===
@@ -86,7 +94,13 @@ impl Pool {
     }
 
     /// Keeps an HTTP/2 connection for all requests of this key, unless those that are kept have room.
-    pub(crate) fn share(&self, key: Key, connection: Http2, limits: PoolLimits) {
+    pub(crate) fn share(
+        &self,
+        key: Key,
+        connection: Http2,
+        limits: PoolLimits,
+        total: Option<&Arc<IdleTotal>>,
+    ) {
         let mut idle = self.lock();
         let shared = idle.http2.entry(key).or_default();
         // Requests that come at once open one each before the first is there; those beyond need serve theirs.
@@ -96,12 +110,24 @@ impl Pool {
                 connection,
                 age: Duration::ZERO,
                 limit: limits.idle,
+                total: total.cloned(),
+                place: None,
             });
         }
     }
 
-    /// Keeps an HTTP/1.1 connection whose exchange is complete.
-    pub(crate) fn give_back(&self, connection: Connection<Io>, key: Key, limits: PoolLimits) {
+    /// Keeps an HTTP/1.1 connection whose exchange is complete, unless as many are kept as may be.
+    pub(crate) fn give_back(
+        &self,
+        connection: Connection<Io>,
+        key: Key,
+        limits: PoolLimits,
+        total: Option<&Arc<IdleTotal>>,
+    ) {
+        let place = total.map(IdleTotal::place);
+        if matches!(place, Some(None)) {
+            return;
+        }
         let mut idle = self.lock();
         let waiting = idle.http1.entry(key).or_default();
         if waiting.len() < limits.per_address {
@@ -109,6 +135,7 @@ impl Pool {
                 connection,
                 age: Duration::ZERO,
                 limit: limits.idle,
+                _place: place.flatten(),
             });
         }
     }
@@ -125,13 +152,13 @@ impl Pool {
         });
         idle.http2.retain(|_, shared| {
             shared.retain_mut(|entry| {
-                let is_idle = entry.connection.is_idle();
-                entry.age = if is_idle {
-                    entry.age + passed
+                if entry.connection.is_idle() {
+                    entry.age += passed;
                 } else {
-                    Duration::ZERO
-                };
-                !entry.connection.is_closed() && entry.age < entry.limit
+                    entry.age = Duration::ZERO;
+                    entry.place = None;
+                }
+                !entry.connection.is_closed() && entry.age < entry.limit && entry.has_place()
             });
             !shared.is_empty()
         });
@@ -161,6 +188,19 @@ impl Pool {
 
     fn lock(&self) -> MutexGuard<'_, Idle> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    /// Whether it may stay: while it is idle it needs a place among those that are.
+    fn has_place(&mut self) -> bool {
+        let Some(total) = self.total.as_ref().filter(|_| self.age > Duration::ZERO) else {
+            return true;
+        };
+        self.place = self.place.take().or_else(|| total.place());
+        self.place.is_some()
     }
 }
 
@@ -255,6 +295,7 @@ mod tests {
                     Some(Home {
                         pool: &self.pool,
                         limits: PoolLimits::default(),
+                        total: None,
                         gate: None,
                         worker: 0,
                     }),

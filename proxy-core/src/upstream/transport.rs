@@ -15,6 +15,7 @@ use tokio_rustls::TlsConnector;
 
 use super::connect::{Connector, Dial, Io, failure};
 use super::gate::Gate;
+use super::idle::IdleTotal;
 use super::pool::PoolLimits;
 use super::proxy_header::{self, HeaderVersion};
 use super::timed::{Patience, Timed};
@@ -51,6 +52,8 @@ pub(crate) struct Transport {
     pub(crate) head_limits: HeadLimits,
     /// How connections are kept for more than one request; `None`: not at all.
     pub(crate) keep: Option<PoolLimits>,
+    /// How many may be idle in all, whatever they lead to. Default: no limit.
+    pub(crate) idle_total: Option<Arc<IdleTotal>>,
     /// The most connections to one upstream, of all workers together. Default: no limit.
     pub(crate) most: Option<usize>,
     /// How long a body whose client waits for a 100 is held back. Default 1 second.
@@ -139,6 +142,7 @@ impl Default for Transport {
             head_timeout: None,
             head_limits: HEAD_LIMITS,
             keep: Some(PoolLimits::default()),
+            idle_total: None,
             most: None,
             continue_timeout: CONTINUE_TIMEOUT,
         }

@@ -141,6 +141,42 @@ async fn a_cookie_of_an_upstream_that_is_gone_leads_elsewhere_and_is_replaced() 
 }
 
 #[tokio::test]
+async fn a_cookie_means_the_same_after_a_reload() {
+    let all = three().await;
+    let upstreams: Vec<String> = addresses(&all).iter().map(ToString::to_string).collect();
+    let text = |upstreams: &[String], more: &str| {
+        format!(
+            "{{\n\tadmin off\n}}\nhttp://{HOST}:0 {{\n\tbind 127.0.0.1\n{more}\n\treverse_proxy {} {{\n\
+             \t\tlb_policy cookie stick hush\n\t}}\n}}\n",
+            upstreams.join(" ")
+        )
+    };
+    let rig = Rig::caddyfile(&text(&upstreams, ""));
+    let first = ask(&rig, "").await;
+    let set = first.head.field("set-cookie").unwrap();
+    let (cookie, _) = set.split_once(';').unwrap();
+    let reversed: Vec<String> = upstreams.iter().rev().cloned().collect();
+    for next in [text(&upstreams, "\theader X-New 1"), text(&reversed, "")] {
+        rig.reload(&next).await;
+        let again = ask(&rig, &format!("Cookie: {cookie}\r\n")).await;
+        assert_eq!(
+            (body(&again), again.head.field("set-cookie")),
+            (body(&first), None)
+        );
+    }
+    let own = ["a", "b", "c"]
+        .iter()
+        .position(|name| *name == body(&first))
+        .unwrap();
+    let mut others = upstreams.clone();
+    others.remove(own);
+    rig.reload(&text(&others, "")).await;
+    let elsewhere = ask(&rig, &format!("Cookie: {cookie}\r\n")).await;
+    assert_ne!(body(&elsewhere), body(&first));
+    assert!(elsewhere.head.field("set-cookie").is_some());
+}
+
+#[tokio::test]
 async fn over_tls_the_cookie_is_for_tls_alone() {
     let upstream = Recorder::saying(Ipv4Addr::LOCALHOST, "a").await;
     let proxy = format!("\treverse_proxy {} {{\n lb_policy cookie\n }}", upstream.addr());

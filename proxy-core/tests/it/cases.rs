@@ -2,19 +2,15 @@
 //! in one write, byte by byte and cut in two at every offset, and after each a clean request must be answered.
 
 mod answers;
-mod bodies;
-mod codings;
-mod fields;
-mod heads;
-mod hops;
-mod lengths;
+mod limits;
 mod outcome;
 mod pace;
 mod reply;
 mod request;
 mod scene;
 mod scenes;
-mod targets;
+mod table;
+mod tables;
 
 use tokio::task::JoinHandle;
 

@@ -236,7 +236,7 @@ async fn field_values_pass_byte_for_byte_and_lines_stay_apart() {
 }
 
 #[tokio::test]
-async fn several_cookie_lines_of_http1_stay_what_they_are_and_crumbs_of_http2_are_joined() {
+async fn a_line_of_cookies_stays_what_it_is_and_crumbs_of_http2_are_joined() {
     let (rig, origin) = plain().await;
     forwarded(&rig, &origin, "Cookie: a=1; b=2\r\n").await;
     let mut h2 = rig.h2().await;

@@ -302,3 +302,22 @@ async fn a_proxy_that_points_at_itself_gives_up_after_some_hops() {
     let rig = Rig::caddyfile(&text);
     assert_eq!(rig.get("/").await.head.status(), 508);
 }
+
+#[tokio::test]
+async fn a_whole_body_is_sent_again_where_that_is_wanted_whether_or_not_requests_are_logged() {
+    let log = crate::support::logs::AccessLog::new();
+    for logged in ["", &log.directive()] {
+        let swallows = Recorder::start(Ipv4Addr::LOCALHOST, |_| Reply::Close(vec![])).await;
+        let answers = Recorder::saying(Ipv4Addr::LOCALHOST, "ok").await;
+        let rig = Rig::site(&format!(
+            "{logged}\treverse_proxy {} {} {{\n\t\tlb_policy first\n\t\tlb_retries 1\n\t\tlb_retry_match {{\n\t\t\tmethod POST\n\t\t}}\n\t}}",
+            swallows.addr(),
+            answers.addr()
+        ));
+        let answer = rig.wire().await.ask(post("/order", "one")).await;
+        assert_eq!(answer.head.status(), 200, "{logged}");
+        assert_eq!(swallows.only_request().body, b"one");
+        assert_eq!(answers.only_request().body, b"one");
+    }
+    assert_eq!(log.until_lines(1).await[0]["bytes_read"], 3);
+}

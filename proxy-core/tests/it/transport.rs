@@ -1,5 +1,6 @@
 //! How upstreams are reached: TLS, HTTP/2, unix sockets, the PROXY protocol, limits and time-outs.
 
+mod bursts;
 mod grpc;
 mod limits;
 mod queue;

@@ -6,6 +6,7 @@ mod frames;
 mod from_caddy;
 mod http2;
 mod lax;
+mod lengths;
 mod timeouts;
 
 use std::net::Ipv4Addr;

@@ -132,10 +132,19 @@ pub(crate) fn is_alive(pid: u32) -> bool {
 
 /// Resident memory of the processes together, in KiB.
 pub(crate) fn rss_kib(pids: &[u32]) -> u64 {
+    memory_kib(pids, "VmRSS:")
+}
+
+/// The same without what is read from files: what the processes have made themselves.
+pub(crate) fn anon_kib(pids: &[u32]) -> u64 {
+    memory_kib(pids, "RssAnon:")
+}
+
+fn memory_kib(pids: &[u32], name: &str) -> u64 {
     let status = |pid: &u32| fs::read_to_string(format!("/proc/{pid}/status")).ok();
     pids.iter()
         .filter_map(status)
-        .filter_map(|text| field(&text, "VmRSS:")?.split(' ').next()?.parse::<u64>().ok())
+        .filter_map(|text| field(&text, name)?.split(' ').next()?.parse::<u64>().ok())
         .sum()
 }
 

@@ -6,18 +6,20 @@ mod config;
 use std::fmt;
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use certificate::Certificate;
+pub(super) use certificate::Certificate;
 
 use super::has;
 use super::launch::{Lane, Running, pinned};
 use super::origin::Origin;
+use super::secure::SecureOrigin;
+use crate::contest::free_port;
 use crate::metadata::Metadata;
 use crate::process::{Cargo, find};
 
@@ -54,6 +56,7 @@ pub(crate) struct Place {
     pub(crate) lane: Lane,
     origin: u16,
     certificate: Option<Certificate>,
+    secure: Option<SecureOrigin>,
 }
 
 /// Where a proxy listens, on 127.0.0.1.
@@ -65,6 +68,16 @@ pub(crate) struct Ports {
     pub(crate) tls: Option<u16>,
     /// The site of a Doors app.
     pub(crate) doors: Option<u16>,
+    /// HTTP, with balancing, health and logging on.
+    pub(crate) full: Option<u16>,
+    /// The same over TLS.
+    pub(crate) full_tls: Option<u16>,
+    /// HTTP, with an upstream that speaks HTTP/1.1 over TLS.
+    pub(crate) up_tls: Option<u16>,
+    /// HTTP, with an upstream that speaks HTTP/2 over TLS.
+    pub(crate) up_h2: Option<u16>,
+    /// HTTP, with an upstream that speaks HTTP/2 by prior knowledge.
+    pub(crate) up_h2c: Option<u16>,
 }
 
 /// A proxy that is installed here.
@@ -74,7 +87,8 @@ pub(crate) struct Peer {
     pub(crate) proxy: Proxy,
     /// As it says itself.
     pub(crate) version: String,
-    program: PathBuf,
+    /// Where.
+    pub(crate) program: PathBuf,
 }
 
 /// A proxy that runs.
@@ -134,12 +148,29 @@ impl Place {
         } else {
             None
         };
+        let secure = certificate.as_ref().map(|certificate| {
+            let started = SecureOrigin::start(directory, lane, certificate);
+            started.inspect_err(|error| println!("no upstream with TLS: {error:#}"))
+        });
         Ok(Self {
             directory: directory.to_owned(),
             lane,
             origin: origin.port,
             certificate,
+            secure: secure.and_then(Result::ok),
         })
+    }
+
+    /// The processes behind the proxies.
+    pub(crate) fn helpers(&self, origin: &Origin) -> Vec<u32> {
+        let mut pids = origin.pids();
+        pids.extend(self.secure.iter().flat_map(SecureOrigin::pids));
+        pids
+    }
+
+    /// Whether there is an upstream with TLS and HTTP/2.
+    pub(crate) fn has_secure_origin(&self) -> bool {
+        self.secure.is_some()
     }
 
     /// Whether the TLS workloads can run.
@@ -154,19 +185,23 @@ impl Peer {
     /// Looks for the program and asks for its version. `before` is the other build of Doorway.
     pub(crate) fn find(proxy: Proxy, metadata: &Metadata, before: Option<&Path>) -> Result<Self> {
         let target = &metadata.target_directory;
-        let (program, question) = match proxy {
-            Proxy::Doorway => (Some(target.join("release/doorway")), "version"),
-            Proxy::Before => (before.map(Path::to_owned), "version"),
-            Proxy::Nginx | Proxy::Haproxy => (find(proxy.name()), "-v"),
-            Proxy::Caddy => (
-                find("caddy").or_else(|| Some(target.join("tools/bin/caddy"))),
-                "version",
-            ),
-            Proxy::Pingora => (Some(build_pingora(metadata)?), "version"),
+        let program = match proxy {
+            Proxy::Doorway => Some(target.join("release/doorway")),
+            Proxy::Before => before.map(Path::to_owned),
+            Proxy::Nginx | Proxy::Haproxy => find(proxy.name()),
+            Proxy::Caddy => find("caddy").or_else(|| Some(target.join("tools/bin/caddy"))),
+            Proxy::Pingora => Some(build_pingora(metadata)?),
         };
-        let program = program
-            .filter(|program| program.is_file())
-            .context("not installed")?;
+        Self::at(proxy, program.context("not installed")?)
+    }
+
+    /// The program at this place, asked for its version.
+    pub(crate) fn at(proxy: Proxy, program: PathBuf) -> Result<Self> {
+        ensure!(program.is_file(), "not installed");
+        let question = match proxy {
+            Proxy::Nginx | Proxy::Haproxy => "-v",
+            Proxy::Doorway | Proxy::Before | Proxy::Caddy | Proxy::Pingora => "version",
+        };
         let output = Command::new(&program)
             .arg(question)
             .stdin(Stdio::null())
@@ -186,13 +221,20 @@ impl Peer {
 
     /// Starts it with room for `connections` and waits for its first good answer.
     pub(crate) fn start(&self, place: &Place, connections: u32) -> Result<Server> {
+        let port_if = |wanted: bool| wanted.then(free_port).transpose();
+        // Ours on Pingora is built without TLS, and has one site.
+        let tls = place.has_certificate() && self.proxy != Proxy::Pingora;
+        let secure = place.has_secure_origin() && self.proxy != Proxy::Pingora;
+        let multiplexed = secure && self.proxy != Proxy::Nginx;
         let ports = Ports {
             plain: free_port()?,
-            // Ours on Pingora is built without TLS.
-            tls: (place.has_certificate() && self.proxy != Proxy::Pingora)
-                .then(free_port)
-                .transpose()?,
-            doors: self.proxy.is_doorway().then(free_port).transpose()?,
+            tls: port_if(tls)?,
+            doors: port_if(self.proxy.is_doorway())?,
+            full: port_if(self.proxy != Proxy::Pingora)?,
+            full_tls: port_if(tls)?,
+            up_tls: port_if(secure)?,
+            up_h2: port_if(multiplexed)?,
+            up_h2c: port_if(multiplexed)?,
         };
         let file = place.directory.join(format!("{}.conf", self.proxy));
         fs::write(&file, config::text(self.proxy, place, ports, connections))?;
@@ -269,8 +311,4 @@ fn probe(port: u16) -> Result<()> {
         "answered {text:.60}"
     );
     Ok(())
-}
-
-fn free_port() -> Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }

@@ -57,6 +57,9 @@ pub(crate) fn run(
         .iter()
         .flat_map(|server| workload.asks(server).into_iter().map(asks(server)))
         .collect();
+    for server in servers.iter().filter(|server| workload.asks(server).is_empty()) {
+        println!("cannot: {workload} with {}", server.proxy);
+    }
     for lane in &lanes {
         Load::run(&lane.ask, 1, place)?;
     }
@@ -95,7 +98,7 @@ impl Lane<'_> {
     }
 
     fn measure(&self, origin: &Origin, place: &Place, seconds: u32) -> Result<Sample> {
-        let (proxy, helpers) = (self.server.pids(), origin.pids());
+        let (proxy, helpers) = (self.server.pids(), place.helpers(origin));
         let before = Clocks::read(&proxy, &helpers)?;
         let counted = Load::run(&self.ask, seconds, place)?;
         let spent = Clocks::read(&proxy, &helpers)?.since(&before);

@@ -1,5 +1,6 @@
 //! Clients that ask at a steady rate, each on a connection that it keeps.
 
+use std::fmt;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -20,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Clients on threads of their own.
 #[derive(Debug)]
-pub(super) struct Clients {
+pub(crate) struct Clients {
     trouble: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<Vec<Sample>>>,
@@ -28,18 +29,18 @@ pub(super) struct Clients {
 
 /// One request and what became of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sample {
-    pub(super) number: u64,
-    pub(super) is_post: bool,
+pub(crate) struct Sample {
+    pub(crate) number: u64,
+    pub(crate) is_post: bool,
     /// It began after the trouble had.
-    pub(super) in_trouble: bool,
-    pub(super) outcome: Outcome,
-    pub(super) took: Duration,
+    pub(crate) in_trouble: bool,
+    pub(crate) outcome: Outcome,
+    pub(crate) took: Duration,
 }
 
 /// What a client saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     /// A whole answer, of this upstream.
     Whole(u8),
     /// An answer that says that it failed.
@@ -52,10 +53,23 @@ pub(super) enum Outcome {
     Nothing,
 }
 
+impl fmt::Display for Sample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let method = if self.is_post { "POST" } else { "GET" };
+        let Self {
+            number,
+            outcome,
+            took,
+            ..
+        } = self;
+        write!(f, "{method} {number}, {outcome:?} after {took:.1?}")
+    }
+}
+
 // === impl Clients ===
 
 impl Clients {
-    pub(super) fn start(address: SocketAddr, rate: u32) -> Self {
+    pub(crate) fn start(address: SocketAddr, rate: u32) -> Self {
         let (trouble, stop) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
         let begin = Instant::now();
         let one = |client: u32| {
@@ -70,11 +84,11 @@ impl Clients {
         }
     }
 
-    pub(super) fn trouble_begins(&self) {
+    pub(crate) fn trouble_begins(&self) {
         self.trouble.store(true, Ordering::Relaxed);
     }
 
-    pub(super) fn join(self) -> Vec<Sample> {
+    pub(crate) fn join(self) -> Vec<Sample> {
         self.stop.store(true, Ordering::Relaxed);
         let seen = self.threads.into_iter().filter_map(|thread| thread.join().ok());
         seen.flatten().collect()

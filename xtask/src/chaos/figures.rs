@@ -4,7 +4,10 @@ use std::fmt;
 use std::time::Duration;
 
 use super::clients::{Outcome, Sample};
-use super::upstream::Reached;
+use super::upstream::{Reached, Times as Sent};
+
+/// So many lost requests are told of one by one.
+const SHOWN: usize = 20;
 
 /// The sums.
 #[derive(Debug, Default)]
@@ -13,11 +16,13 @@ pub(super) struct Figures {
     whole: u64,
     /// Answers that were seen to be cut: their head had gone when the upstream failed.
     cut: u64,
-    /// POSTs that failed after they had reached an upstream, which nobody may send again.
+    /// POSTs that failed after an upstream had read them, which nobody may send again.
     failed_posts: u64,
-    /// GETs without an answer, POSTs that failed without having reached anybody: these could have been served.
-    lost: u64,
-    /// POSTs that reached upstreams more than once.
+    /// POSTs that were sent to an upstream that crashed before it read them. Whoever sent them cannot know that.
+    unread_posts: u64,
+    /// GETs without an answer, POSTs that failed without having been sent to anybody: these could have been served.
+    lost: Vec<Sample>,
+    /// POSTs that were sent to upstreams more than once.
     doubled: u64,
     /// Answers that look whole and are not.
     wrong: u64,
@@ -43,28 +48,33 @@ impl Figures {
         figures
     }
 
-    fn add(&mut self, sample: Sample, times: u32) {
+    fn add(&mut self, sample: Sample, times: Sent) {
         self.all += 1;
-        self.doubled += u64::from(sample.is_post && times > 1);
+        self.doubled += u64::from(sample.is_post && times.read + times.unread > 1);
         match sample.outcome {
             Outcome::Whole(upstream) => {
                 self.whole += 1;
                 if !sample.in_trouble {
                     self.calm.0.push(sample.took);
-                } else if upstream == 2 && times == 1 {
+                } else if upstream == 2 && times.read == 1 {
                     self.trouble.0.push(sample.took);
                 }
             }
             Outcome::Cut => self.cut += 1,
             Outcome::Wrong => self.wrong += 1,
-            Outcome::Failed(_) | Outcome::Nothing if sample.is_post && times > 0 => self.failed_posts += 1,
-            Outcome::Failed(_) | Outcome::Nothing => self.lost += 1,
+            Outcome::Failed(_) | Outcome::Nothing if sample.is_post && times.read > 0 => {
+                self.failed_posts += 1
+            }
+            Outcome::Failed(_) | Outcome::Nothing if sample.is_post && times.unread > 0 => {
+                self.unread_posts += 1
+            }
+            Outcome::Failed(_) | Outcome::Nothing => self.lost.push(sample),
         }
     }
 
     /// Whether nothing was lost that could have been served, and nothing came twice.
     pub(super) fn is_whole(&self) -> bool {
-        self.lost + self.doubled + self.wrong == 0
+        self.lost.is_empty() && self.doubled + self.wrong == 0
     }
 }
 
@@ -73,14 +83,20 @@ impl fmt::Display for Figures {
         writeln!(f, "  requests  {} asked, {} answered whole", self.all, self.whole)?;
         writeln!(
             f,
-            "  unsafe    {} POSTs failed at an upstream, {} answers were cut after their head",
-            self.failed_posts, self.cut
+            "  unsafe    {} POSTs failed at an upstream, {} were sent to one that had not read them when it crashed, {} answers \
+             were cut after their head",
+            self.failed_posts, self.unread_posts, self.cut
         )?;
         writeln!(
             f,
             "  faults    {} lost, {} POSTs came twice, {} answers looked whole and were not",
-            self.lost, self.doubled, self.wrong
+            self.lost.len(),
+            self.doubled,
+            self.wrong
         )?;
+        for sample in self.lost.iter().take(SHOWN) {
+            writeln!(f, "            lost: {sample}")?;
+        }
         writeln!(f, "  calm      {}", self.calm)?;
         writeln!(f, "  trouble   {} (of the whole upstream)", self.trouble)
     }

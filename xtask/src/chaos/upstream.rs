@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 /// The body of a whole answer.
-pub(super) const BODY: &str = "0123456789abcdef0123456789abcdef";
+pub(crate) const BODY: &str = "0123456789abcdef0123456789abcdef";
 
 /// How often one that comes and goes does so.
 const FLAP: Duration = Duration::from_millis(100);
@@ -19,12 +19,15 @@ const FLAP: Duration = Duration::from_millis(100);
 /// How long a slow answer takes.
 const SLOW: Duration = Duration::from_millis(200);
 
+/// More than this is not looked through when a connection ends in a crash.
+const MOST_UNREAD: u64 = 64 * 1024;
+
 /// How often one whose mood changes is looked at.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// How an upstream behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mood {
+pub(crate) enum Mood {
     Whole,
     /// Nobody listens, and what was open is closed.
     Crashed,
@@ -49,13 +52,22 @@ const MOODS: [Mood; 7] = [
     Mood::Flaps,
 ];
 
-/// What reached upstreams: for each request by its number, how often.
+/// What reached upstreams, for each request by its number.
 #[derive(Debug, Default)]
-pub(super) struct Reached(Mutex<HashMap<u64, u32>>);
+pub(crate) struct Reached(Mutex<HashMap<u64, Times>>);
+
+/// How often one request reached upstreams.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Times {
+    /// Upstreams read it.
+    pub(crate) read: u32,
+    /// It was sent to one that crashed before it was read. Nobody but the upstream knows that.
+    pub(crate) unread: u32,
+}
 
 /// One upstream, on threads of its own.
 #[derive(Debug)]
-pub(super) struct Upstream {
+pub(crate) struct Upstream {
     address: SocketAddr,
     mood: Arc<Moods>,
 }
@@ -71,7 +83,7 @@ struct Moods {
 
 impl Mood {
     /// The next mood by chance.
-    pub(super) fn any(random: &mut u64) -> Self {
+    pub(crate) fn any(random: &mut u64) -> Self {
         // SplitMix64.
         *random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (*random ^ (*random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -85,15 +97,31 @@ impl Mood {
 
 impl Reached {
     fn note(&self, number: u64) {
-        *self.lock().entry(number).or_default() += 1;
+        self.lock().entry(number).or_default().read += 1;
+    }
+
+    /// Ends a connection as a crash does, and notes what was sent into it.
+    fn end(&self, stream: &TcpStream) -> io::Result<()> {
+        stream.shutdown(Shutdown::Write)?;
+        stream.set_nonblocking(false)?;
+        stream.set_read_timeout(Some(LOOK))?;
+        let mut sent = Vec::new();
+        // It reads until nothing comes any more.
+        drop((&mut &*stream).take(MOST_UNREAD).read_to_end(&mut sent));
+        let text = String::from_utf8_lossy(&sent).to_lowercase();
+        let values = text.lines().filter_map(|line| line.strip_prefix("x-number:"));
+        for number in values.filter_map(|value| value.trim().parse().ok()) {
+            self.lock().entry(number).or_default().unread += 1;
+        }
+        reset(stream)
     }
 
     /// How often this request reached an upstream.
-    pub(super) fn times(&self, number: u64) -> u32 {
+    pub(crate) fn times(&self, number: u64) -> Times {
         self.lock().get(&number).copied().unwrap_or_default()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, u32>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Times>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -101,9 +129,10 @@ impl Reached {
 // === impl Upstream ===
 
 impl Upstream {
-    pub(super) fn start(number: u8, reached: &Arc<Reached>) -> Result<Self> {
+    /// Starts one at an address of its own, on `port`; 0 is any.
+    pub(crate) fn start(number: u8, port: u16, reached: &Arc<Reached>) -> Result<Self> {
         let ip = Ipv4Addr::new(127, 0, 0, number.saturating_add(2));
-        let listener = TcpListener::bind((ip, 0))?;
+        let listener = TcpListener::bind((ip, port))?;
         let address = listener.local_addr()?;
         let mood = Arc::new(Moods {
             now: Mutex::new((Mood::Whole, Instant::now())),
@@ -114,11 +143,11 @@ impl Upstream {
         Ok(Self { address, mood })
     }
 
-    pub(super) fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    pub(super) fn set_mood(&self, mood: Mood) {
+    pub(crate) fn set_mood(&self, mood: Mood) {
         *self.mood.lock() = (mood, Instant::now());
     }
 }
@@ -153,8 +182,13 @@ fn listen(
     let mut listener = Some(listener);
     loop {
         if moods.now() == Mood::Crashed {
-            if listener.take().is_some() {
+            if let Some(listener) = listener.take() {
                 moods.crashes.fetch_add(1, Ordering::Relaxed);
+                // What still waits was connected to, too, and perhaps sent a request.
+                while let Ok((stream, _)) = listener.accept() {
+                    let reached = Arc::clone(reached);
+                    thread::spawn(move || drop(reached.end(&stream)));
+                }
             }
             thread::sleep(LOOK);
             continue;
@@ -200,7 +234,7 @@ fn serve(mut stream: TcpStream, number: u8, moods: &Moods, reached: &Reached) ->
     let mut reader = BufReader::new(stream.try_clone()?);
     loop {
         let Some(head) = read_head(&mut reader, has_crashed)? else {
-            return Ok(());
+            return reached.end(&stream);
         };
         let field = |name: &str| {
             let line = head.lines().find_map(|line| line.strip_prefix(name));
@@ -217,10 +251,10 @@ fn serve(mut stream: TcpStream, number: u8, moods: &Moods, reached: &Reached) ->
                 while moods.now() == Mood::Hangs && !has_crashed() {
                     thread::sleep(LOOK);
                 }
-                return Ok(());
+                return reached.end(&stream);
             }
             Mood::Resets => return reset(&stream),
-            Mood::Crashed => return Ok(()),
+            Mood::Crashed => return reached.end(&stream),
             Mood::Cuts if length == 0 => {
                 let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n0123", BODY.len());
                 return stream.write_all(head.as_bytes());

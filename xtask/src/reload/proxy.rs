@@ -1,11 +1,10 @@
 //! A proxy whose configuration is replaced over its admin API.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::io::{Read as _, Write as _};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,19 +13,13 @@ use anyhow::{Context, Result, bail, ensure};
 use super::Held;
 use super::origin::Origin;
 use crate::bench::launch::Running;
+use crate::contest::{self, Contender, Kind, free_port};
 
-/// A start or a load that takes longer has failed.
+/// A load that takes longer has failed.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A secret that nobody uses.
 const SECRET: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
-
-/// Which proxy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Kind {
-    Doorway,
-    Caddy,
-}
 
 /// One that runs.
 #[derive(Debug)]
@@ -40,50 +33,22 @@ pub(super) struct Proxy {
     origin: SocketAddr,
 }
 
-// === impl Kind ===
-
-impl Kind {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Doorway => "doorway",
-            Self::Caddy => "caddy",
-        }
-    }
-}
-
 // === impl Proxy ===
 
 impl Proxy {
-    /// Starts `binary` in front of `origin`, and waits until it answers.
-    pub(super) fn start(kind: Kind, binary: &Path, directory: &Path, origin: &Origin) -> Result<Self> {
-        fs::create_dir_all(directory)?;
+    /// Starts a proxy in front of `origin`, and waits until it answers.
+    pub(super) fn start(contender: &Contender, directory: &Path, origin: &Origin) -> Result<Self> {
         let (port, other, admin) = (free_port()?, free_port()?, free_port()?);
-        let text = caddyfile(kind, port, other, admin, origin.address(), 0);
-        let file = directory.join("Caddyfile");
-        fs::write(&file, text)?;
-        let mut command = Command::new(binary);
-        command.args(["run", "--config"]).arg(&file);
-        command.args(["--adapter", "caddyfile"]);
-        command
-            .env("HOME", directory)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null());
-        let mut proxy = Self {
-            kind,
-            running: Running::start(kind.name(), command, directory)?,
-            binary: binary.to_owned(),
-            address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+        let text = caddyfile(contender.kind, port, other, admin, origin.address(), 0);
+        Ok(Self {
+            kind: contender.kind,
+            running: contender.start(directory, &text, port)?,
+            binary: contender.binary.clone(),
+            address: contest::at(port),
             other,
             admin,
             origin: origin.address(),
-        };
-        let start = Instant::now();
-        while TcpStream::connect(proxy.address).is_err() {
-            proxy.running.must_run()?;
-            ensure!(start.elapsed() < PATIENCE, "{} does not start", kind.name());
-            thread::sleep(Duration::from_millis(20));
-        }
-        Ok(proxy)
+        })
     }
 
     pub(super) fn pids(&self) -> Vec<u32> {
@@ -181,8 +146,4 @@ fn caddyfile(kind: Kind, port: u16, other: u16, admin: u16, origin: SocketAddr, 
         ));
     }
     text
-}
-
-fn free_port() -> Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }

@@ -128,6 +128,10 @@ fn joined(times: &Server, heads: Server) -> Server {
         keepalive_idle: times.keepalive_idle,
         keepalive_count: times.keepalive_count,
         max_connections_per_client: times.max_connections_per_client,
+        max_streams: times.max_streams,
+        max_control_frames: times.max_control_frames,
+        max_control_frames_burst: times.max_control_frames_burst,
+        max_stream_errors: times.max_stream_errors,
         ..heads
     }
 }
@@ -183,7 +187,8 @@ fn times() -> impl Strategy<Value = Server> {
     let limits = (duration(), duration(), duration(), duration());
     let idle = (duration(), count(), duration(), count());
     let keepalive = (duration(), duration(), count());
-    (limits, idle, keepalive, count()).prop_map(|(limits, idle, keepalive, chunk)| Server {
+    let http2 = (count(), count(), count(), count());
+    (limits, idle, keepalive, count(), http2).prop_map(|(limits, idle, keepalive, chunk, http2)| Server {
         read_timeout: limits.0,
         read_header_timeout: limits.1,
         write_timeout: limits.2,
@@ -196,6 +201,10 @@ fn times() -> impl Strategy<Value = Server> {
         keepalive_idle: keepalive.1,
         keepalive_count: keepalive.2,
         max_connections_per_client: keepalive.2.map(|count| count.saturating_add(1)),
+        max_streams: http2.0,
+        max_control_frames: http2.1,
+        max_control_frames_burst: http2.2,
+        max_stream_errors: http2.3,
         max_write_chunk: chunk.map(u64::from),
         ..Server::default()
     })

@@ -28,6 +28,28 @@ async fn an_idle_connection_that_drains_closes() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_request_that_comes_while_an_idle_connection_is_asked_to_go_is_answered() {
+    each_wire(async |wire| {
+        let script = Arc::new(Script::default());
+        serving(wire, Arc::clone(&script), handler(echo), async |mut client| {
+            client.send(GET).await;
+            client
+                .expect("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nGET /a []")
+                .await;
+            client.expect_silence().await;
+            // Both are there before the server looks.
+            script.command(Command::Drain);
+            client.send(GET).await;
+            let answer = client.rest().await;
+            assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+        })
+        .await
+        .unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_head_that_has_begun_is_answered_before_the_connection_drains() {
     each_wire(async |wire| {
         let script = Arc::new(Script::default());

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 
 use super::Access;
-use crate::body::{Around, Body, BoxError};
+use crate::body::{Around, Body, BoxError, OnEnd};
 use crate::error::{Phase, Reason, TookTooLong};
 
 type Polled = Poll<Option<Result<Frame<Bytes>, BoxError>>>;
@@ -20,6 +20,12 @@ pub(super) struct Metered {
     pub(super) read: Arc<AtomicU64>,
 }
 
+/// What a request's body counts for that came in one piece, if anybody reads it.
+pub(super) struct Whole {
+    pub(super) length: u64,
+    pub(super) read: Arc<AtomicU64>,
+}
+
 /// Writes the line when the body has ended, or when it is dropped before.
 pub(super) struct Logged {
     body: Body,
@@ -27,7 +33,15 @@ pub(super) struct Logged {
     ended: bool,
 }
 
-// === impl Metered, Logged ===
+// === impl Whole, Metered, Logged ===
+
+impl OnEnd for Whole {
+    fn end(self: Box<Self>, complete: bool) {
+        if complete {
+            self.read.store(self.length, Ordering::Relaxed);
+        }
+    }
+}
 
 impl Logged {
     pub(super) fn new(body: Body, access: Box<Access>) -> Self {

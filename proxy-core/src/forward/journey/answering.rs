@@ -1,5 +1,6 @@
 //! An upstream's answer, until it goes to the client.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use doors_routing::Decision;
@@ -10,10 +11,12 @@ use super::{Journey, Next, Sent, Waited, Waiting};
 use crate::body::{Body, BoxError};
 use crate::error::{Failure, Reason};
 use crate::forward::attempts::StickyCookie;
-use crate::forward::exchange::{self, Answered, Failed};
+use crate::forward::before;
+use crate::forward::exchange::{Answered, Failed};
 use crate::forward::outgoing;
 use crate::forward::proxy::{Proxy, Then};
 use crate::http::buffer;
+use crate::http::connection::ConnState;
 use crate::http::upgrade::{self};
 use crate::routing::header_ops::HeaderOps;
 use crate::routing::respond::Status;
@@ -73,7 +76,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         match answer {
             Ok(response) => self.decide(sent, *response),
             Err(error) => {
-                let upstream = self.log.as_ref().and_then(|log| log.1.upstream);
+                let upstream = self.log.as_ref().and_then(|log| log.1.upstream.as_ref());
                 let failed = Failed {
                     failure: Failure::from(Reason::Cut).with_source(error),
                     upstream: upstream.map_or_else(String::new, |upstream| upstream.to_string()),
@@ -102,8 +105,10 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             let group = self.connection.state().group();
             let streams = sent.proxy.streams;
             // The other streams of its connection may end, and this one goes on.
-            let on_connection = self.was_connect.then(|| self.connection.state().begin());
-            let (state, open) = self.worker.connections.tunnel(group, streams.close_delay);
+            let carrier = self.was_connect.then(|| Arc::clone(self.connection.state()));
+            let on_connection = carrier.as_ref().map(ConnState::begin);
+            let connections = &self.worker.connections;
+            let (state, open) = connections.tunnel(group, streams.close_delay, carrier);
             self.worker.tasks.spawn("tunnel", async move {
                 let (_open, _held, _on_connection) = (open, held, on_connection);
                 tokio::select! {
@@ -180,13 +185,13 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
     /// What placeholders are told of the answer is what the upstream said.
     fn change_answer(&mut self, ops: &HeaderOps, response: &mut Response<Body>) {
         if ops.is_fixed() {
-            return exchange::change(ops, &self.cx, response.headers_mut());
+            return before::change(ops, &self.cx, response.headers_mut());
         }
         let mut said = Response::new(Body::empty());
         *said.status_mut() = response.status();
         *said.headers_mut() = response.headers().clone();
         let before = self.cx.caught.replace(Box::new(said));
-        exchange::change(ops, &self.cx, response.headers_mut());
+        before::change(ops, &self.cx, response.headers_mut());
         self.cx.caught = before;
     }
 

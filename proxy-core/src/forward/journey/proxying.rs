@@ -12,7 +12,8 @@ use super::targets::Untargeted;
 use super::{Journey, Next, RequestBody, Waited};
 use crate::body::{Body, BoxError};
 use crate::error::{Failure, Reason};
-use crate::forward::exchange::{self, Answered, Before, Beside, Failed, Target};
+use crate::forward::before::{self, Before};
+use crate::forward::exchange::{self, Answered, Beside, Failed, Target};
 use crate::forward::interim;
 use crate::forward::outgoing;
 use crate::forward::proxy::{Answers, Proxy, Then};
@@ -311,7 +312,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             if up.per_upstream || cluster.sets_host {
                 before.changes = Some((&up.ops, parts.headers.clone()));
             } else {
-                exchange::change_request(&up.ops, &self.cx, &mut parts.headers);
+                before::change_request(&up.ops, &self.cx, &mut parts.headers);
             }
         }
         let purpose = Purpose {

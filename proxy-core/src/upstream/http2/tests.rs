@@ -56,7 +56,12 @@ async fn connections_that_nobody_needs_are_not_kept() {
     let mut servers = Vec::new();
     for _ in 0..3 {
         let (connection, place, server) = opened(10).await;
-        pool.share(key, connection, crate::upstream::pool::PoolLimits::default());
+        pool.share(
+            key,
+            connection,
+            crate::upstream::pool::PoolLimits::default(),
+            None,
+        );
         servers.push(server);
         drop(place);
     }
@@ -244,4 +249,52 @@ async fn a_request_on_a_dead_connection_fails_when_its_ping_is_not_answered() {
     let failed = place.send(post(), &[]).await.unwrap_err();
     assert!(matches!(failed.fate, Fate::Sent), "it may have been looked at");
     assert!(begin.elapsed() <= PING_INTERVAL + PING_TIMEOUT * 2);
+}
+
+/// A body without an end, and how much of it was asked for.
+struct Endless(Arc<AtomicUsize>);
+
+impl http_body::Body for Endless {
+    type Data = bytes::Bytes;
+    type Error = crate::body::BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _cx: &mut std::task::Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<bytes::Bytes>, Self::Error>>> {
+        const PIECE: &[u8] = &[b'x'; 4096];
+        self.0.fetch_add(PIECE.len(), Ordering::Relaxed);
+        Poll::Ready(Some(Ok(http_body::Frame::data(PIECE.into()))))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_upload_to_an_upstream_that_reads_nothing_waits_at_its_client() {
+    const WIDE: u32 = 1 << 30;
+    const SOCKET: usize = 4 * 1024;
+    let (near, far) = tokio::io::duplex(SOCKET);
+    let mut settings = h2::server::Builder::new();
+    settings
+        .initial_window_size(WIDE)
+        .initial_connection_window_size(WIDE);
+    let tasks = Tasks::default();
+    let (opened, server) = tokio::join!(open(near, &tasks), settings.handshake::<_, bytes::Bytes>(far));
+    let (_connection, place) = opened.unwrap();
+    let mut server = server.unwrap();
+    let pulled = Arc::new(AtomicUsize::new(0));
+    let mut request = post();
+    *request.body_mut() = Body::new(Endless(Arc::clone(&pulled)));
+    let mut sending = Box::pin(place.send(request, &[]));
+    tokio::select! {
+        _ = sending.as_mut() => unreachable!("nobody answers"),
+        // With the request the windows are open; from here on nothing is read.
+        request = server.accept() => assert!(request.unwrap().is_ok()),
+    }
+    let waited = tokio::time::timeout(Duration::from_secs(1), sending).await;
+    assert!(waited.is_err(), "nobody answers");
+    let waiting = pulled.load(Ordering::Relaxed);
+    assert!(
+        waiting <= SEND_BUFFER + 8 * SOCKET,
+        "{waiting} bytes wait for an upstream"
+    );
 }

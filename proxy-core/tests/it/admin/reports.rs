@@ -237,6 +237,7 @@ async fn metrics_tell_of_the_proxy_in_both_formats() {
         "doorway_config_loads_total{result=\"refused\"} 1",
         "caddy_admin_http_requests_total{code=\"200\",handler=\"admin\",method=\"POST\",path=\"/config/\"} 1",
         "caddy_admin_http_requests_total{code=\"400\",handler=\"admin\",method=\"POST\",path=\"/config/\"} 1",
+        "caddy_admin_http_request_errors_total{handler=\"admin\",method=\"POST\",path=\"/config/\"} 1",
         "caddy_config_last_reload_successful 0",
         "# TYPE process_cpu_seconds_total counter",
     ] {

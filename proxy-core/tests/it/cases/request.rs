@@ -17,9 +17,6 @@ use crate::support::wire::{End, Wire};
 /// Stands for a connection that is closed without a word.
 pub(super) const CLOSED: u16 = 0;
 
-/// The statuses that refuse a malformed request.
-pub(super) const BAD: &[u16] = &[400];
-
 /// What a client sends and what must become of it.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
@@ -31,19 +28,19 @@ pub(super) struct Case {
 #[derive(Clone, Debug)]
 enum Expect {
     /// One answer with one of these statuses, then the end. No byte reaches the upstream, and nothing behind it runs.
-    Refused(&'static [u16]),
+    Refused(Vec<u16>),
     /// Like `Refused`, but the fault comes behind a good head: the upstream may see a part, and never the end of it.
-    Broken(&'static [u16]),
+    Broken(Vec<u16>),
     /// The proxy answers by itself with one of these statuses.
-    Answered(&'static [u16]),
+    Answered(Vec<u16>),
     /// One request reaches the upstream.
     Forwarded(Box<Wanted>),
     /// Several requests in one connection.
     Run {
         /// Those of all answers, in order.
-        statuses: &'static [u16],
+        statuses: Vec<u16>,
         /// Those that reach the upstream.
-        targets: &'static [&'static str],
+        targets: Vec<String>,
         /// The connection ends behind the last answer.
         closes: bool,
     },
@@ -57,12 +54,12 @@ struct Wanted {
     host: String,
     body: Vec<u8>,
     /// Each with the values of all its lines.
-    present: Vec<(&'static str, Vec<Vec<u8>>)>,
-    absent: Vec<&'static str>,
+    present: Vec<(String, Vec<Vec<u8>>)>,
+    absent: Vec<String>,
     /// The client's connection ends behind the answer.
     closes: bool,
     /// Statuses with which it may be refused instead.
-    or: &'static [u16],
+    or: Vec<u16>,
 }
 
 /// A proxy with an upstream that records.
@@ -86,56 +83,35 @@ fn case(id: impl Into<String>, bytes: impl AsRef<[u8]>, expect: Expect) -> Case 
 }
 
 /// A request that is refused as a whole with one of `statuses`.
-pub(super) fn refused(id: impl Into<String>, statuses: &'static [u16], bytes: impl AsRef<[u8]>) -> Case {
-    case(id, bytes, Expect::Refused(statuses))
+pub(super) fn refused(id: impl Into<String>, statuses: &[u16], bytes: impl AsRef<[u8]>) -> Case {
+    case(id, bytes, Expect::Refused(statuses.to_vec()))
 }
 
 /// A request whose body or trailers are malformed.
-pub(super) fn broken(id: impl Into<String>, statuses: &'static [u16], bytes: impl AsRef<[u8]>) -> Case {
-    case(id, bytes, Expect::Broken(statuses))
+pub(super) fn broken(id: impl Into<String>, statuses: &[u16], bytes: impl AsRef<[u8]>) -> Case {
+    case(id, bytes, Expect::Broken(statuses.to_vec()))
 }
 
 /// A request that the proxy answers by itself.
-pub(super) fn answered(id: impl Into<String>, statuses: &'static [u16], bytes: impl AsRef<[u8]>) -> Case {
-    case(id, bytes, Expect::Answered(statuses))
+pub(super) fn answered(id: impl Into<String>, statuses: &[u16], bytes: impl AsRef<[u8]>) -> Case {
+    case(id, bytes, Expect::Answered(statuses.to_vec()))
 }
 
-/// Requests in one connection that get these answers and of which these run; then the connection ends.
-pub(super) fn run_to_end(
+/// Requests in one connection that get these answers and of which these run. The connection ends behind the last answer
+/// if it `closes`, and stays open if not.
+pub(super) fn run<'t>(
     id: impl Into<String>,
     bytes: impl AsRef<[u8]>,
-    statuses: &'static [u16],
-    targets: &'static [&'static str],
+    statuses: &[u16],
+    targets: impl Iterator<Item = &'t str>,
+    closes: bool,
 ) -> Case {
-    let closes = true;
-    case(
-        id,
-        bytes,
-        Expect::Run {
-            statuses,
-            targets,
-            closes,
-        },
-    )
-}
-
-/// Requests in one connection that are all answered, after which it stays open.
-pub(super) fn run(
-    id: impl Into<String>,
-    bytes: impl AsRef<[u8]>,
-    statuses: &'static [u16],
-    targets: &'static [&'static str],
-) -> Case {
-    let closes = false;
-    case(
-        id,
-        bytes,
-        Expect::Run {
-            statuses,
-            targets,
-            closes,
-        },
-    )
+    let expect = Expect::Run {
+        statuses: statuses.to_vec(),
+        targets: targets.map(str::to_owned).collect(),
+        closes,
+    };
+    case(id, bytes, expect)
 }
 
 /// A request that is forwarded: as the words of its first line say, for the host of the rig, without a body.
@@ -151,7 +127,7 @@ pub(super) fn forwarded(id: impl Into<String>, bytes: impl AsRef<[u8]>) -> Case 
         present: Vec::new(),
         absent: Vec::new(),
         closes: word() == "HTTP/1.0",
-        or: &[],
+        or: Vec::new(),
     };
     case(id, bytes, Expect::Forwarded(Box::new(wanted)))
 }
@@ -171,15 +147,17 @@ impl Case {
         self.wanting(|wanted| wanted.body = body.as_ref().to_vec())
     }
 
-    /// The upstream gets these lines of this field and no others.
-    pub(super) fn with<const N: usize>(self, name: &'static str, values: [&[u8]; N]) -> Self {
-        let values = values.map(<[u8]>::to_vec).to_vec();
-        self.wanting(|wanted| wanted.present.push((name, values)))
+    /// The upstream gets this line of this field and no others, but for those that are said right before.
+    pub(super) fn with(self, name: &str, value: &[u8]) -> Self {
+        self.wanting(|wanted| match wanted.present.last_mut() {
+            Some((last, values)) if last == name => values.push(value.to_vec()),
+            _ => wanted.present.push((name.to_owned(), vec![value.to_vec()])),
+        })
     }
 
     /// The upstream gets none of these fields, neither in the head nor as trailers.
-    pub(super) fn without(self, names: &[&'static str]) -> Self {
-        self.wanting(|wanted| wanted.absent.extend(names))
+    pub(super) fn without<'n>(self, names: impl Iterator<Item = &'n str>) -> Self {
+        self.wanting(|wanted| wanted.absent.extend(names.map(str::to_owned)))
     }
 
     pub(super) fn closes(self, closes: bool) -> Self {
@@ -187,8 +165,8 @@ impl Case {
     }
 
     /// It may as well be refused with one of these.
-    pub(super) fn or(self, statuses: &'static [u16]) -> Self {
-        self.wanting(|wanted| wanted.or = statuses)
+    pub(super) fn or(self, statuses: &[u16]) -> Self {
+        self.wanting(|wanted| wanted.or = statuses.to_vec())
     }
 
     fn wanting(mut self, change: impl FnOnce(&mut Wanted)) -> Self {
@@ -243,7 +221,7 @@ impl Case {
             {
                 Ok(0)
             }
-            Expect::Forwarded(wanted) if is_one_of(wanted.or) => Ok(0),
+            Expect::Forwarded(wanted) if is_one_of(&wanted.or) => Ok(0),
             Expect::Forwarded(wanted) => {
                 let count = 1 + usize::from(pace == Pace::Followed && !wanted.closes);
                 let fine = finals.len() == count && finals.iter().all(|status| *status == 200);
@@ -273,7 +251,8 @@ impl Case {
                 .filter(|request| request.head.target() != "/next")
                 .try_for_each(|request| wanted.judge(request)),
             Expect::Run { targets, .. } => {
-                let strange = |request: &&Recorded| !targets.contains(&request.head.target());
+                let strange =
+                    |request: &&Recorded| targets.iter().all(|target| target != request.head.target());
                 match requests.iter().find(strange) {
                     Some(request) => Err(format!("{} ran", request.head.start())),
                     None => Ok(()),
@@ -304,7 +283,7 @@ impl Wanted {
         }
         let host = self.host.as_bytes();
         let always = [("host", host), ("x-forwarded-for", b"127.0.0.1".as_slice())];
-        let always = always.map(|(name, value)| (name, vec![value.to_vec()]));
+        let always = always.map(|(name, value)| (name.to_owned(), vec![value.to_vec()]));
         for (name, values) in always.iter().chain(&self.present) {
             let found = lines_of(head, name);
             if found != *values {
@@ -313,7 +292,7 @@ impl Wanted {
             }
         }
         let never = ["keep-alive", "proxy-connection", "proxy-authorization"];
-        for name in self.absent.iter().chain(&never) {
+        for name in self.absent.iter().map(String::as_str).chain(never) {
             let trails = trailers.iter().any(|line| is_named(line, name));
             if trails || head.has(name) {
                 return Err(format!("{name} is forwarded, trailers {trailers:?}"));

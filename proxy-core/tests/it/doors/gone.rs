@@ -65,6 +65,9 @@ async fn a_token_outside_every_network_is_gone_and_not_dialled() {
     assert_gone(&rig.get(&format!("/~/{}/s/I1", token_for(elsewhere.pod(1)))).await);
     let metadata: std::net::Ipv4Addr = [169, 254, 169, 254].into();
     assert_gone(&rig.get(&format!("/~/{}/s/I1", token_for(metadata))).await);
+    // That of the proxy itself.
+    let own = std::net::Ipv4Addr::LOCALHOST;
+    assert_gone(&rig.get(&format!("/~/{}/s/I1", token_for(own))).await);
     assert_eq!(bystander.accepted(), 0);
 }
 

@@ -112,23 +112,30 @@ async fn a_reset_on_one_side_ends_the_other() {
 
 #[tokio::test]
 async fn a_refused_upgrade_is_an_ordinary_response_on_a_reusable_connection() {
-    let origin = Recorder::start(Ipv4Addr::LOCALHOST, |request| match request.head.target() {
-        "/chat" => Reply::keep("HTTP/1.1 403 No\r\nUpgrade: websocket\r\nContent-Length: 2\r\n\r\nno"),
-        _ => Reply::ok("next"),
+    let origin = Recorder::start(Ipv4Addr::LOCALHOST, |request| {
+        let status = request.head.target().trim_start_matches('/').to_owned();
+        let fields = "Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 2";
+        match status.parse::<u16>() {
+            Err(_) => Reply::ok("next"),
+            Ok(status) => Reply::keep(format!("HTTP/1.1 {status} Odd\r\n{fields}\r\n\r\nno")),
+        }
     })
     .await;
     let rig = Rig::to(origin.addr());
-    let mut wire = rig.wire().await;
-    let refused = wire.ask(handshake("/chat")).await;
-    assert_eq!(
-        (refused.head.status(), refused.body.as_slice()),
-        (403, b"no".as_slice())
-    );
-    assert!(
-        !refused.head.has("upgrade"),
-        "a hop-by-hop field of a response that switches nothing"
-    );
-    assert_eq!(wire.ask(get("/next")).await.body, b"next");
+    for status in [200, 403, 426, 503] {
+        let mut wire = rig.wire().await;
+        let refused = wire.ask(handshake(&format!("/{status}"))).await;
+        assert_eq!(
+            (refused.head.status(), refused.body.as_slice()),
+            (status, b"no".as_slice())
+        );
+        assert!(
+            !refused.head.has("upgrade"),
+            "a hop-by-hop field of a response that switches nothing"
+        );
+        assert_eq!(wire.ask(get("/next")).await.body, b"next", "{status}");
+        rig.canary().await;
+    }
 }
 
 #[tokio::test]
@@ -136,6 +143,8 @@ async fn a_switch_to_another_protocol_than_asked_is_a_502() {
     let wrong = [
         "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n",
         "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n\r\n",
+        // Who asked with a key has no proof that it was read.
+        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
     ];
     for head in wrong {
         let origin = Origin::bind(Ipv4Addr::LOCALHOST).await;

@@ -9,11 +9,12 @@ use h2::{Reason, RecvStream};
 use http::{Method, Request};
 use sha1::{Digest as _, Sha1};
 
+use crate::support::ends::{Back, Upstreams};
 use crate::support::h2_client::{H2, Stream, piece};
 use crate::support::logs::AccessLog;
 use crate::support::message::Head;
 use crate::support::origin::{Origin, Recorder, Reply};
-use crate::support::rig::{HOST, Rig};
+use crate::support::rig::{HOST, Rig, get};
 use crate::support::wait::eventually;
 use crate::support::wire::{End, Wire};
 
@@ -299,4 +300,71 @@ async fn a_tunnel_outlives_reloads_and_ends_with_the_proxy() {
         ends.h2.closed().await.unwrap_or(Reason::NO_ERROR),
         Reason::NO_ERROR
     );
+}
+
+#[tokio::test]
+async fn a_tunnel_is_closed_after_its_time_although_it_is_in_use() {
+    let origin = Origin::bind(Ipv4Addr::LOCALHOST).await;
+    let rig = Rig::site(&format!(
+        "\treverse_proxy {} {{\n\t\tstream_timeout 500ms\n\t}}\n\trespond /plain plain",
+        origin.addr()
+    ));
+    let mut ends = tunnel(&rig, &origin, false).await;
+    ends.client.send("ping");
+    assert_eq!(ends.upstream.exactly(4).await, b"ping");
+    ends.upstream.rest().await;
+    let end = crate::support::wait::within("the end of the stream", ends.down.data()).await;
+    assert!(!matches!(end, Some(Ok(data)) if !data.is_empty()));
+}
+
+#[tokio::test]
+async fn a_tunnel_whose_listener_goes_stays_for_its_close_delay() {
+    let text = |upstream: std::net::SocketAddr, ip: &str, delay: &str| {
+        format!(
+            "{{\n\tadmin off\n\tgrace_period 1s\n}}\nhttp://{HOST}:0 {{\n\tbind {ip}\n\treverse_proxy {upstream} {{\n\t\t\
+             stream_close_delay {delay}\n\t}}\n}}\n"
+        )
+    };
+    let origin = Origin::bind(Ipv4Addr::LOCALHOST).await;
+    let kept = Rig::caddyfile(&text(origin.addr(), "127.0.0.1", "1m"));
+    let gone = Rig::caddyfile(&text(origin.addr(), "127.0.0.1", "0s"));
+    let mut stays = tunnel(&kept, &origin, false).await;
+    let mut soon = tunnel(&gone, &origin, false).await;
+    kept.reload(&text(origin.addr(), "127.0.0.2", "1m")).await;
+    gone.reload(&text(origin.addr(), "127.0.0.2", "0s")).await;
+    soon.upstream.rest().await;
+    stays.client.send("ping");
+    assert_eq!(stays.upstream.exactly(4).await, b"ping");
+    stays.upstream.send("pong").await;
+    assert_eq!(piece(&mut stays.down).await.unwrap(), "pong");
+}
+
+#[tokio::test]
+async fn an_upstream_of_h2c_is_asked_without_the_upgrade() {
+    let mut upstreams = Upstreams::bind(Back::H2c).await;
+    let rig = Rig::to_h2c(upstreams.addr());
+    let mut client = rig.wire().await;
+    let upgrade = "\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n";
+    client.send(get("/chat").replace("\r\n\r\n", upgrade)).await;
+    let mut upstream = upstreams.next().await;
+    assert_eq!(
+        (upstream.method(), upstream.target()),
+        ("GET".into(), "/chat".into())
+    );
+    assert!(upstream.fields("upgrade").is_empty() && upstream.fields("connection").is_empty());
+    upstream.respond(200, &[]).await;
+    upstream.send("no tunnel").await;
+    upstream.finish(&[]).await;
+    let answer = client.answer().await;
+    assert_eq!(
+        (answer.head.status(), answer.body.as_slice()),
+        (200, &b"no tunnel"[..])
+    );
+
+    let mut h2 = rig.h2().await;
+    let tunnel = h2.tunnel("websocket", "/chat", &ASKS).await;
+    let mut upstream = upstreams.next().await;
+    assert_eq!(upstream.method(), "GET");
+    upstream.respond(200, &[]).await;
+    assert_eq!(tunnel.answer().await.status, 501);
 }

@@ -119,3 +119,20 @@ async fn a_body_that_is_to_be_asked_for_is_sent_after_a_while() {
     client.send("ok").await;
     assert_eq!(upstream.exactly(2).await, b"ok");
 }
+
+#[tokio::test]
+async fn no_more_connections_are_kept_idle_in_all_than_configured() {
+    let one = Recorder::saying(Ipv4Addr::LOCALHOST, "ok").await;
+    let two = Recorder::saying(Ipv4Addr::LOCALHOST, "ok").await;
+    let rig = crate::support::rig::Rig::site(&format!(
+        "\treverse_proxy {} {} {{\n\t\tlb_policy round_robin\n\t\ttransport http {{\n\t\t\tkeepalive_idle_conns 1\n\t\t}}\n\t}}",
+        one.addr(),
+        two.addr()
+    ));
+    for _ in 0..3 {
+        assert_eq!(rig.get("/").await.body, b"ok");
+        assert_eq!(rig.get("/").await.body, b"ok");
+        two.until_open(0).await;
+    }
+    assert_eq!((one.accepted(), two.accepted()), (1, 3));
+}

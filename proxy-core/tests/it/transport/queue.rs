@@ -121,3 +121,32 @@ async fn streams_of_one_connection_serve_more_than_it_has_requests() {
     }
     assert_eq!(upstream.accepted(), 1);
 }
+
+#[tokio::test]
+async fn connections_from_before_a_reload_count() {
+    let origin = Origin::bind(Ipv4Addr::LOCALHOST).await;
+    let text = |most: usize, more: &str| {
+        let site = proxy(origin.addr(), &format!("max_conns_per_host {most}"));
+        format!("{{\n\tadmin off\n}}\nhttp://app.test:0 {{\n\tbind 127.0.0.1\n{more}{site}\n}}\n")
+    };
+    let rig = Rig::caddyfile(&text(2, ""));
+    let mut first = asking(&rig, "/1").await;
+    let mut one = origin.accept().await;
+    assert_eq!(one.head().await.target(), "/1");
+    let mut second = asking(&rig, "/2").await;
+    let mut two = origin.accept().await;
+    assert_eq!(two.head().await.target(), "/2");
+    rig.reload(&text(2, "\theader X-A b\n")).await;
+    let mut third = asking(&rig, "/3").await;
+    assert!(origin.is_idle().await, "there are two");
+    rig.reload(&text(1, "")).await;
+    one.send(OK).await;
+    assert_eq!(first.answer().await.body, b"ok");
+    one.rest().await;
+    assert!(origin.is_idle().await, "the other one is as many as may be");
+    two.send(OK).await;
+    assert_eq!(second.answer().await.body, b"ok");
+    assert_eq!(two.head().await.target(), "/3");
+    two.send(OK).await;
+    assert_eq!(third.answer().await.body, b"ok");
+}

@@ -195,3 +195,34 @@ async fn plain_upstreams_are_as_they_were() {
     assert_eq!(origin.accepted(), 1);
     assert_eq!(origin.requests()[1].head.field("host").as_deref(), Some(HOST));
 }
+
+#[tokio::test]
+async fn the_access_log_names_the_socket() {
+    let folder = tempfile::tempdir().unwrap();
+    let (listener, path) = socket(folder.path(), "app.sock");
+    let log = crate::support::logs::AccessLog::new();
+    let rig = Rig::site(&format!("{}\treverse_proxy unix/{path}", log.directive()));
+    let mut client = rig.wire().await;
+    client.send(get("/")).await;
+    let mut upstream = accept(&listener).await;
+    upstream.head().await;
+    upstream
+        .send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        .await;
+    assert_eq!(client.answer().await.body, b"ok");
+    assert_eq!(log.until_lines(1).await[0]["upstream"], format!("unix/{path}"));
+}
+
+#[test]
+fn checks_at_a_port_of_a_socket_are_an_error_with_the_way_out() {
+    use crate::support::rig::{build, options};
+
+    let text = |checks: &str| {
+        format!("http://{HOST}:0 {{\n\treverse_proxy unix//run/a.sock {{\n\t\t{checks}\n\t}}\n}}\n")
+    };
+    let error = build(&options(), &text("health_port 8080"))
+        .err()
+        .unwrap_or_default();
+    assert!(error.contains("health_upstream"), "{error}");
+    assert!(build(&options(), &text("health_upstream 127.0.0.1:8080")).is_ok());
+}

@@ -357,6 +357,14 @@ fn what_cannot_be_done_is_said_with_the_way_out() {
         ("tls\nversions h2c", "leave versions out"),
         ("tls_trust_pool file /nowhere/ca.pem", "check the path"),
         ("tls\nversions 3", "leave the option out"),
+        (
+            "network_proxy url http://127.0.0.1:1",
+            "`network_proxy none` says so",
+        ),
+        (
+            "forward_proxy_url http://127.0.0.1:1",
+            "`network_proxy none` says so",
+        ),
         ("local_address eth0", "not an IP address"),
     ] {
         let text = format!(

@@ -49,10 +49,20 @@ async fn a_client_is_who_a_balancer_says_it_is() {
 }
 
 #[tokio::test]
-async fn connections_that_are_not_limited_are_not_counted() {
-    let rig = Rig::site("\trespond served");
+async fn connections_from_before_a_limit_count() {
+    let text = |limit: &str| {
+        format!(
+            "{{\n\tadmin off\n\tservers {{\n\t\tmax_header_size 9KB\n{limit}\n\t}}\n}}\n\
+             http://{HOST}:0 {{\n\tbind 127.0.0.1\n\trespond served\n}}\n"
+        )
+    };
+    let rig = Rig::caddyfile(&text(""));
     let mut kept = Vec::new();
     for _ in 0..50 {
         kept.push(open(&rig, "").await.unwrap());
     }
+    rig.reload(&text("\t\tmax_connections_per_client 50")).await;
+    assert!(open(&rig, "").await.is_none());
+    kept.pop();
+    eventually("room for another connection", async || open(&rig, "").await).await;
 }

@@ -68,6 +68,7 @@ async fn a_flood_within_a_request_ends_the_connection() {
             frame(CONTINUATION, 0, 1, &block(&[(b"x-a", &[b'v'; 15_000])])),
         ),
         ("H2-08", head(END_HEADERS), frame(DATA, 0, 1, &[])),
+        ("H2-08 a byte", head(END_HEADERS), frame(DATA, 0, 1, b"x")),
     ] {
         let mut client = Frames::connect(&bench.rig, &[]).await;
         client.send(&begin).await;
@@ -80,7 +81,7 @@ async fn a_flood_within_a_request_ends_the_connection() {
 async fn faults_that_make_the_proxy_reset_its_own_streams_end_the_connection() {
     let bench = Bench::start().await;
     type Fault = fn(u32) -> Vec<u8>;
-    let faults: [(&str, Fault); 4] = [
+    let faults: [(&str, Fault); 6] = [
         ("H2-03 a window of nothing", |stream| {
             frame(WINDOW_UPDATE, 0, stream, &[0; 4])
         }),
@@ -91,6 +92,12 @@ async fn faults_that_make_the_proxy_reset_its_own_streams_end_the_connection() {
             frame(PRIORITY, 0, stream, &[&stream.to_be_bytes()[..], &[16]].concat())
         }),
         ("H2-03 data after the end", |stream| frame(DATA, 0, stream, b"x")),
+        ("H2-03 a priority that is short", |stream| {
+            frame(PRIORITY, 0, stream, &[0; 4])
+        }),
+        ("H2-03 a head after the end", |stream| {
+            frames::request(stream, &get(b"/reset", &[]))
+        }),
     ];
     for (id, fault) in faults {
         bench.origin.take_requests();
@@ -260,4 +267,43 @@ async fn an_honest_burst_beyond_the_limit_of_streams_is_refused_stream_by_stream
         client.outcome(2 * streams + 1).await,
         Outcome::Status(_)
     ));
+}
+
+#[tokio::test]
+async fn what_clients_may_send_is_a_setting() {
+    let origin = Recorder::saying(Ipv4Addr::LOCALHOST, "ok").await;
+    let rig = Rig::caddyfile(&format!(
+        "{{\n\tadmin off\n\tservers {{\n\t\tmax_streams 7\n\t\tmax_control_frames 10 20\n\t\tmax_stream_errors 2\n\t}}\n}}\n\
+         http://{HOST}:0 {{\n\tbind 127.0.0.1\n\treverse_proxy {}\n}}\n",
+        origin.addr()
+    ));
+    let (bench, pings) = (Bench::start().await, frame(PING, 0, 0, &[0; 8]).repeat(100));
+    for (rig, passes) in [(&bench.rig, true), (&rig, false)] {
+        let mut client = Frames::connect(rig, &[]).await;
+        let settings = client.next().await.unwrap();
+        let streams = if passes {
+            [0, 3, 0, 0, 0, 250]
+        } else {
+            [0, 3, 0, 0, 0, 7]
+        };
+        assert_eq!(settings.kind, SETTINGS);
+        assert!(settings.payload.chunks(6).any(|setting| setting == streams));
+        client.try_send(&pings).await;
+        let asked = client.try_send(&frames::request(1, &get(b"/", &[]))).await;
+        let outcome = client.outcome(1).await;
+        assert_eq!(outcome == Outcome::Status(200), passes, "{asked} {outcome:?}");
+    }
+    for (rig, passes) in [(&bench.rig, true), (&rig, false)] {
+        let mut client = Frames::connect(rig, &[]).await;
+        for stream in [1_u32, 3, 5] {
+            let of_itself = [&stream.to_be_bytes()[..], &[16]].concat();
+            let fault = frame(PRIORITY, 0, stream, &of_itself);
+            let asked = frames::request(stream, &get(b"/", &[]));
+            client.try_send(&[asked, fault].concat()).await;
+            client.outcome(stream).await;
+        }
+        client.try_send(&frames::request(9, &get(b"/", &[]))).await;
+        let outcome = client.outcome(9).await;
+        assert_eq!(outcome == Outcome::Status(200), passes, "{outcome:?}");
+    }
 }

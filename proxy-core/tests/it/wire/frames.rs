@@ -164,6 +164,8 @@ async fn pseudo_fields_out_of_place_are_refused() {
         b"/a\0",
         b"http://b.test/",
         b"/%00",
+        b"/<a>",
+        b"/?b=\"c\"",
     ] {
         cases.push(head("H2-13 H2-17 H2-19 path", &instead(":path", path)));
     }
@@ -301,6 +303,66 @@ async fn frames_out_of_place_end_the_stream_or_the_connection() {
         ),
     ])
     .await;
+}
+
+#[tokio::test]
+async fn a_number_of_a_stream_is_used_once_and_never_after_a_higher_one() {
+    let bench = Bench::start().await;
+    for (id, first, second) in [("H2-30 lower", 3, 1), ("H2-30 again", 1, 1)] {
+        let mut frames = Frames::connect(&bench.rig, &[]).await;
+        frames.send(&frames::request(first, &get(b"/first", &[]))).await;
+        assert_eq!(frames.outcome(first).await, Outcome::Status(200), "{id}");
+        frames.send(&frames::request(second, &get(b"/second", &[]))).await;
+        let outcome = frames.outcome(second).await;
+        assert!(
+            matches!(outcome, Outcome::Reset(_) | Outcome::Closed(_)),
+            "{id}: {outcome:?}"
+        );
+        bench.rig.canary().await;
+    }
+    let requests = bench.origin.requests();
+    assert!(requests.iter().all(|request| request.head.target() != "/second"));
+}
+
+#[tokio::test]
+async fn trailers_are_fields_and_nothing_else() {
+    let bench = Bench::start().await;
+    let mut lines = get(b"/trailers", &[]);
+    lines[0] = (b":method", b"POST");
+    let head = [
+        frame(HEADERS, END_HEADERS, 1, &block(&lines)),
+        frame(DATA, 0, 1, b"x"),
+    ]
+    .concat();
+    for trailer in [
+        (&b":path"[..], &b"/other"[..]),
+        (b":status", b"200"),
+        (b"host", b"other.test"),
+        (b"content-length", b"9"),
+        (b"transfer-encoding", b"chunked"),
+        (b"x-forwarded-for", b"6.6.6.6"),
+        (b"cookie", b"up=1"),
+        (b"X-A", b"v"),
+        (b"x-a", b"v\r\nx-b: c"),
+        (b"x-a", b" v"),
+    ] {
+        let mut frames = Frames::connect(&bench.rig, &[]).await;
+        let trailers = frame(HEADERS, END_HEADERS | END_STREAM, 1, &block(&[trailer]));
+        frames.send(&[head.clone(), trailers].concat()).await;
+        let outcome = frames.outcome(1).await;
+        assert!(
+            matches!(
+                outcome,
+                Outcome::Status(200 | 400) | Outcome::Reset(_) | Outcome::Closed(_)
+            ),
+            "{trailer:?}: {outcome:?}"
+        );
+        bench.rig.canary().await;
+    }
+    for request in bench.origin.requests() {
+        assert!(request.trailers.is_empty(), "{:?}", request.trailers);
+        assert_eq!(request.head.all("host"), [HOST]);
+    }
 }
 
 #[tokio::test]

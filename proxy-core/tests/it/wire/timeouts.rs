@@ -3,7 +3,8 @@
 
 use std::net::Ipv4Addr;
 
-use crate::support::origin::{Origin, Recorder};
+use crate::support::frames::{Frames, Outcome};
+use crate::support::origin::{Origin, Recorder, Reply, ok};
 use crate::support::rig::{HOST, Rig, get};
 use crate::support::tls;
 use crate::support::wire::Wire;
@@ -29,6 +30,7 @@ async fn a_connection_that_never_sends_a_head_is_closed() {
         ("PRI", ""),
         ("PRI * HTTP/2.0\r\n\r\nSM", ""),
     ];
+    let mut silent = Frames::connect(&rig, &[]).await;
     let mut wires = Vec::new();
     for (beginning, answer) in beginnings {
         let mut wire = rig.wire().await;
@@ -43,6 +45,10 @@ async fn a_connection_that_never_sends_a_head_is_closed() {
             "{beginning:?}: {text}"
         );
     }
+    assert!(
+        matches!(silent.outcome(1).await, Outcome::Closed(_)),
+        "nothing was asked for behind the preface"
+    );
     assert_eq!(origin.accepted(), 0);
     rig.canary().await;
 }
@@ -77,6 +83,24 @@ async fn an_idle_connection_is_closed_after_its_time_and_never_before_it_was_ans
     let mut h2 = rig.h2().await;
     assert_eq!(h2.get("/").await.status, 200);
     assert_eq!(h2.closed().await, None, "a clean GOAWAY");
+}
+
+#[tokio::test]
+async fn a_client_that_takes_nothing_is_cut_off_and_its_upstream_is_free() {
+    let origin = Recorder::start(Ipv4Addr::LOCALHOST, |request| match request.head.target() {
+        "/large" => Reply::Keep(ok(&"x".repeat(64 << 20))),
+        _ => Reply::ok("ok"),
+    })
+    .await;
+    let rig = impatient(origin.addr(), "write_idle 300ms");
+    let mut wire = rig.wire().await;
+    wire.send(get("/large")).await;
+    let head = wire.head().await;
+    assert_eq!(head.status(), 200);
+    origin.until_ended(1).await;
+    let (bytes, _) = wire.rest().await;
+    assert!(bytes.len() < 64 << 20, "a part of it");
+    rig.canary().await;
 }
 
 #[tokio::test]

@@ -8,9 +8,9 @@ use anyhow::{Context, Result, ensure};
 
 /// A certificate for `localhost` and its key, in files.
 #[derive(Debug)]
-pub(super) struct Certificate {
-    pub(super) chain: PathBuf,
-    pub(super) key: PathBuf,
+pub(crate) struct Certificate {
+    pub(crate) chain: PathBuf,
+    pub(crate) key: PathBuf,
     /// Both in one file, for HAProxy.
     pub(super) both: PathBuf,
 }

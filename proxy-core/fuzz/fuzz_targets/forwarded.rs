@@ -1,0 +1,5 @@
+//! `cargo fuzz run forwarded`: see the body in the crate.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| proxy_core::fuzzing::forwarded(data));
