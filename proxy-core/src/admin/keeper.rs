@@ -191,16 +191,28 @@ impl Keeper {
 
     /// Makes a change, or none: `false` if it changes nothing. It is made even if nobody waits for it any more.
     pub(super) async fn change(self: &Arc<Self>, change: Change) -> Result<bool, Refused> {
-        let (told, outcome) = oneshot::channel();
         let this = Arc::clone(self);
-        self.tasks.spawn("change of the configuration", async move {
+        let made = async move {
             let made = Arc::clone(&this).make(change).await;
             if let Err(Refused::Config(_) | Refused::Admin(_)) = &made {
                 this.engine.refused();
             }
-            let _nobody_waits = told.send(made);
+            made
+        };
+        self.detached("change of the configuration", made).await?
+    }
+
+    /// Does `work` to its end, even if nobody waits for it any more.
+    pub(super) async fn detached<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, Refused> {
+        let (told, outcome) = oneshot::channel();
+        self.tasks.spawn(name, async move {
+            let _nobody_waits = told.send(work.await);
         });
-        outcome.await.unwrap_or(Err(Refused::Fault))
+        outcome.await.map_err(|_| Refused::Fault)
     }
 
     /// Whether the running configuration is what `source` held when it was last read.

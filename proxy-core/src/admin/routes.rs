@@ -208,7 +208,16 @@ async fn change(
 /// `POST /load`: the whole configuration anew.
 async fn load(keeper: &Arc<Keeper>, head: &Parts, body: Incoming) -> Result<Reply, Box<Reply>> {
     let held = keeper.room.read(body).await.map_err(|error| of_body(&error))?;
-    let received = read(keeper, head, &held).await?;
+    let loaded = load_held(Arc::clone(keeper), head.headers.clone(), held);
+    let fault = |refused: Refused| of_refused(&refused, "loading config: ");
+    keeper
+        .detached("load by a request", loaded)
+        .await
+        .map_err(fault)?
+}
+
+async fn load_held(keeper: Arc<Keeper>, headers: HeaderMap, held: Held) -> Result<Reply, Box<Reply>> {
+    let received = read(&keeper, &headers, &held).await?;
     if matches!(&received.content, Content::Json(text) if is_nothing(text)) {
         return Err(bad(EMPTY));
     }
@@ -217,9 +226,9 @@ async fn load(keeper: &Arc<Keeper>, head: &Parts, body: Incoming) -> Result<Repl
         place: Target::At(Pointer::parse("/config/")),
         content: received.content,
         if_match: None,
-        force: must_revalidate(&head.headers),
-        if_source: Some(text(&head.headers, &IF_SOURCE)).filter(|file| !file.is_empty()),
-        origin: Origin::Api(source(&head.headers)),
+        force: must_revalidate(&headers),
+        if_source: Some(text(&headers, &IF_SOURCE)).filter(|file| !file.is_empty()),
+        origin: Origin::Api(source(&headers)),
     };
     let changed = keeper.change(change).await;
     changed.map_err(|refused| of_refused(&refused, "loading config: "))?;
@@ -234,14 +243,14 @@ async fn load(keeper: &Arc<Keeper>, head: &Parts, body: Incoming) -> Result<Repl
 /// `POST /adapt`: a configuration as JSON, which is not loaded.
 async fn adapt(keeper: &Keeper, head: &Parts, body: Incoming) -> Result<Reply, Box<Reply>> {
     let held = keeper.room.read(body).await.map_err(|error| of_body(&error))?;
-    let received = read(keeper, head, &held).await?;
+    let received = read(keeper, &head.headers, &held).await?;
     let result = adapt::result(&received);
     result.map(Reply::json).map_err(|error| bad(&error.to_string()))
 }
 
 /// What a body says. A large one takes a while, and everybody else is served by this thread.
-async fn read(keeper: &Keeper, head: &Parts, held: &Held) -> Result<Received, Box<Reply>> {
-    let content_type = text(&head.headers, &header::CONTENT_TYPE);
+async fn read(keeper: &Keeper, headers: &HeaderMap, held: &Held) -> Result<Received, Box<Reply>> {
+    let content_type = text(headers, &header::CONTENT_TYPE);
     let (bytes, surroundings) = (held.bytes.clone(), keeper.surroundings());
     let work = task::spawn_blocking(move || adapt::read(&content_type, &bytes, &*surroundings));
     match work.await {
