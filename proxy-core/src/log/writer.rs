@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
 use std::time::Duration;
 
 use tracing::{info, warn};
@@ -19,6 +20,10 @@ const QUEUE: usize = 16 * 1024;
 
 /// About how many bytes are written at once.
 const CHUNK: usize = 64 * 1024;
+
+/// How long the thread rests once it has written lines that nobody waited for, while others gather. To wake it for each of
+/// them would cost the request more than all else that is done for its line.
+const REST: Duration = Duration::from_millis(2);
 
 /// How long the last lines may take when the log is closed: a disk is quick enough, and a pipe that nobody
 /// reads must not keep the process from ending.
@@ -141,12 +146,10 @@ impl LogWriter {
     fn start(output: Output, settings: Option<FileSettings>) -> io::Result<Self> {
         let (work, queue) = sync_channel(QUEUE);
         let (running, thread) = sync_channel(0);
-        std::thread::Builder::new()
-            .name(THREAD.to_owned())
-            .spawn(move || {
-                let _hangs_up_at_the_end: SyncSender<()> = running;
-                Writing::new(output).run(&queue);
-            })?;
+        thread::Builder::new().name(THREAD.to_owned()).spawn(move || {
+            let _hangs_up_at_the_end: SyncSender<()> = running;
+            Writing::new(output).run(&queue);
+        })?;
         Ok(Self {
             work: Some(work),
             thread: Some(Mutex::new(thread)),
@@ -173,7 +176,7 @@ impl LogWriter {
     pub fn write_within(&self, line: String, patience: Duration) -> bool {
         let is_queued = self.write(line);
         // What the writing thread itself has to say cannot wait for that thread.
-        let is_own = std::thread::current().name() == Some(THREAD);
+        let is_own = thread::current().name() == Some(THREAD);
         let was_slow = self.is_slow.load(Ordering::Relaxed);
         if !is_queued || is_own {
             return is_queued;
@@ -281,7 +284,7 @@ impl Writing {
                     match other {
                         Some(Work::Settle(settings)) => self.settle(*settings),
                         Some(Work::Sync(written)) => told(&written),
-                        Some(Work::Line(_)) | None => {}
+                        Some(Work::Line(_)) | None => thread::park_timeout(REST),
                     }
                 }
             }
