@@ -7,7 +7,7 @@ mod tls;
 
 pub(crate) use self::{
     auth::{HASH_HELP, password_hash, user_name},
-    geo::{country, download_url, is_assigned, redirect_domain},
+    geo::{REDIRECT_STATUSES, country, download_url, is_assigned, redirect_domain, redirect_status},
     proxy::{
         at_least_one, bound, breaker_window, choose, cookie_name, health_upstream, health_value,
         is_status_or_class, percent, port_text, proxy_url, weights,

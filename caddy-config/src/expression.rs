@@ -9,8 +9,8 @@
 //! - methods of texts: `contains`, `endsWith`, `lowerAscii`, `matches` (with a fixed regular expression), `size`,
 //!   `startsWith`, `upperAscii`;
 //! - functions: `double`, `int`, `matches`, `size`, `string`;
-//! - matchers: `client_ip`, `header`, `header_regexp`, `host`, `method`, `path`, `path_regexp`, `protocol`, `query`,
-//!   `remote_ip`, `vars`, `vars_regexp`.
+//! - matchers: `client_ip`, `geo_country`, `header`, `header_regexp`, `host`, `method`, `path`, `path_regexp`, `protocol`,
+//!   `query`, `remote_ip`, `vars`, `vars_regexp`.
 //!
 //! [`Program::parse`] reads a text once: it checks types as far as they are known, compiles regular expressions and
 //! turns matchers into [`MatcherSet`]s. Whoever runs it numbers placeholders and matchers as they stand in

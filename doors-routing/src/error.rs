@@ -51,6 +51,27 @@ pub enum UpstreamError {
     Port(String),
 }
 
+/// What is wrong with redirects by country.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GeoError {
+    /// There is nowhere to send visitors.
+    #[error("there is no domain")]
+    NoDomain,
+    /// Not a host, with or without a port.
+    #[error("{0:?} is no domain")]
+    Domain(String),
+    /// Nobody would be sent to this domain.
+    #[error("the domain {0:?} has no countries")]
+    NoCountry(String),
+    /// Not two letters.
+    #[error("{0:?} is no country: its code has two letters, such as DE")]
+    Country(String),
+    /// Visitors would have to be in two places.
+    #[error("the country {0} is listed twice")]
+    TwoDomains(String),
+}
+
 /// Everything that is wrong with a router's configuration. Prints one error per line.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ConfigErrors(Vec<ConfigError>);

@@ -4,6 +4,7 @@
 //! A Doors app keeps live sessions in memory, so a rollout may not move them: the *system* requests of an open page
 //! (`/~/<token>/…`) go to the very pod that its token names, even while that pod drains. Everything else is a *page*
 //! request and goes to the fresh deployment of a server: of the server that the affinity cookie names, or of any.
+//! [`GeoRedirects`] says which page requests are sent to the site of their visitor's country instead.
 //!
 //! ```
 //! use doors_routing::{Decision, Router, UpstreamBlock};
@@ -42,12 +43,16 @@ mod decision;
 mod error;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
+mod geo;
 mod path;
 mod router;
 mod upstreams;
 
 pub use decision::{Decision, GoneReason};
-pub use error::{ConfigError, ConfigErrors, UpstreamError, Warning};
+pub use error::{ConfigError, ConfigErrors, GeoError, UpstreamError, Warning};
+pub use geo::{
+    Country, GeoDecision, GeoRedirects, GeoRequest, Located, PassReason, Redirect, RedirectScheme,
+};
 pub use path::is_system_path;
 pub use router::{MAX_COOKIE_TRIES, Router};
 pub use upstreams::{Server, UpstreamBlock};

@@ -50,7 +50,7 @@ const SHORT: [(&str, &str); 35] = [
 pub(super) const SUPPORTED: &str = "supported: {client_ip}, {cookie.*}, {dir}, {err.status_code}, {file}, {header.*}, {host}, \
     {hostport}, {labels.0}, {method}, {orig_uri}, {path}, {path.0}, {port}, {query}, {?query}, {query.*}, {re.*}, \
     {remote}, {remote_host}, {remote_port}, {rp.status_code}, {scheme}, {tls_version}, {upstream_hostport}, {uri}, \
-    {uuid}, {vars.*}, {http.request.proto}, {http.response.header.*}, {http.auth.user.id}, {env.*}, {system.hostname}, \
+    {uuid}, {vars.*}, {http.request.proto}, {http.response.header.*}, {http.auth.user.id}, {env.*}, {geo.country}, {system.hostname}, \
     {time.now}";
 
 /// Prefixes that a name of the user's own follows; `true` if that may have points.

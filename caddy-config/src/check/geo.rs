@@ -23,6 +23,18 @@ pub(crate) fn is_assigned(code: &str) -> bool {
     ASSIGNED.split(' ').any(|assigned| assigned == code)
 }
 
+/// The statuses that a redirect by country may have.
+pub(crate) const REDIRECT_STATUSES: [&str; 3] = ["302", "307", "308"];
+
+/// The status of a redirect by country. 301 and 303 are none: the one changes methods and is kept by caches, the other is
+/// for answers to POST.
+pub(crate) fn redirect_status(status: u16) -> Result<u16, &'static str> {
+    match status {
+        302 | 307 | 308 => Ok(status),
+        _ => Err("expected 302, 307 or 308"),
+    }
+}
+
 /// Where visitors are sent to: a host, with a port if need be.
 pub(crate) fn redirect_domain(domain: &str) -> Result<(), &'static str> {
     let (host, port) = match domain.rsplit_once(':') {
@@ -51,7 +63,7 @@ pub(crate) fn download_url(url: &str) -> Result<(), &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{country, download_url, is_assigned, redirect_domain};
+    use super::{REDIRECT_STATUSES, country, download_url, is_assigned, redirect_domain, redirect_status};
 
     #[test]
     fn countries_have_two_letters() {
@@ -60,6 +72,18 @@ mod tests {
             assert!(country(code).is_err(), "{code}");
         }
         assert!(is_assigned("DE") && is_assigned("ZW") && !is_assigned("EU") && !is_assigned("XX"));
+    }
+
+    #[test]
+    fn statuses_are_those_that_keep_a_get_a_get() {
+        let known: Vec<u16> = REDIRECT_STATUSES
+            .iter()
+            .map(|status| status.parse().unwrap())
+            .collect();
+        let taken: Vec<u16> = (0..=999)
+            .filter(|status| redirect_status(*status).is_ok())
+            .collect();
+        assert_eq!(taken, known);
     }
 
     #[test]

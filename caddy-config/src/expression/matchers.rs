@@ -15,8 +15,9 @@ use crate::{
 };
 
 /// The matchers that are functions.
-pub(super) const NAMES: [&str; 12] = [
+pub(super) const NAMES: [&str; 13] = [
     "client_ip",
+    "geo_country",
     "header",
     "header_regexp",
     "host",
@@ -40,6 +41,7 @@ pub(super) fn named(
     let mut set = MatcherSet::default();
     match name {
         "client_ip" => set.client_ip = Some(ranges(args, start)?),
+        "geo_country" => set.geo_country = Some(countries(args, start)?),
         "header" => {
             let fields = map(args, start)?;
             set.header = fields
@@ -113,6 +115,14 @@ fn ranges(args: &[Syntax], start: usize) -> Result<IpMatcher, ExpressionError> {
         check::ip_range(range).map_err(|message| at(arg.start, message))?;
     }
     Ok(IpMatcher { ranges })
+}
+
+fn countries(args: &[Syntax], start: usize) -> Result<Vec<String>, ExpressionError> {
+    let codes = texts(args, start)?;
+    let checked = codes.iter().zip(args);
+    checked
+        .map(|(code, arg)| check::country(code).map_err(|message| at(arg.start, message)))
+        .collect()
 }
 
 fn map(args: &[Syntax], start: usize) -> Result<BTreeMap<String, Vec<String>>, ExpressionError> {

@@ -188,7 +188,7 @@ fn texts_are_written_with_escapes_raw_or_over_lines() {
 }
 
 /// Matchers as functions, and as they stand in JSON.
-const MATCHERS: [(&str, &str); 14] = [
+const MATCHERS: [(&str, &str); 15] = [
     ("path('/a*', '/b')", r#"{"path":["/a*","/b"]}"#),
     (
         "path({http.vars.p} + '/' + 'x')",
@@ -222,6 +222,7 @@ const MATCHERS: [(&str, &str); 14] = [
         "vars_regexp('v', '^1')",
         r#"{"vars_regexp":{"v":{"name":"own","pattern":"^1"}}}"#,
     ),
+    ("geo_country('de', 'AT')", r#"{"geo_country":["DE","AT"]}"#),
     ("header({'X-A': 'v*'})", r#"{"header":{"X-A":["v*"]}}"#),
     (
         "header_regexp('n', 'X-A', '^v')",

@@ -20,6 +20,7 @@ pub(super) fn matcher_set<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Mat
     let set = MatcherSet {
         client_ip: object.get("client_ip", cx, ranges),
         expression: object.get("expression", cx, expression),
+        geo_country: object.get("geo_country", cx, |node, cx| cx.list(node, country)),
         header: object.get("header", cx, wanted_fields).unwrap_or_default(),
         header_regexp: object.get("header_regexp", cx, field_regexps).unwrap_or_default(),
         host: object.get("host", cx, hosts),
@@ -55,6 +56,11 @@ pub(super) fn wanted_fields<'n>(
     })?;
     check_names(node, fields.keys(), cx);
     Some(fields)
+}
+
+fn country<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<String> {
+    let code = cx.string(node)?;
+    cx.check(node, check::country(&code))
 }
 
 fn method<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<String> {

@@ -13,6 +13,10 @@ pub struct MatcherSet {
     /// A condition written as an expression.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expression: Option<Expression>,
+    /// The client's address, found through trusted proxies, lies in one of these countries: two letters each, in upper
+    /// case.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub geo_country: Option<Vec<String>>,
     /// Fields that must all match: `None` is absent, an empty list present, else one of the values (with `*` at
     /// either end as a wildcard). `Host` is the request's host.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -102,6 +106,7 @@ impl MatcherSet {
         let header = |values: &Option<Vec<String>>| list(values).saturating_add(1);
         [
             1,
+            list(&self.geo_country),
             list(&self.host),
             list(&self.method),
             list(&self.path),

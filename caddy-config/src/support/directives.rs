@@ -14,7 +14,12 @@ pub(super) const ROWS: &[Support] = &[
     row(Directive, "abort", Active, ""),
     row(Directive, "basic_auth", Active, ""),
     row(Directive, "bind", Active, ""),
-    row(Directive, "doors_geo", Active, ""),
+    row(
+        Directive,
+        "doors_geo",
+        Active,
+        "with `redirect_scheme` and `status`, which doors-caddy does not have",
+    ),
     row(Directive, "doors_handler", Active, ""),
     row(Directive, "encode", Active, "zstd, br and gzip"),
     row(Directive, "error", Active, ""),

@@ -18,6 +18,12 @@ pub(super) const ROWS: &[Support] = &[
     row(Matcher, "protocol", Active, ""),
     row(Matcher, "remote_ip", Active, ""),
     row(Matcher, "client_ip", Active, ""),
+    row(
+        Matcher,
+        "geo_country",
+        Active,
+        "Doorway's own: the country of the client's address, such as `geo_country DE AT`",
+    ),
     row(Matcher, "vars", Active, ""),
     row(Matcher, "vars_regexp", Active, ""),
     row(Matcher, "not", Active, ""),

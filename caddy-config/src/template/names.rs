@@ -16,10 +16,11 @@ pub(crate) const SUPPORTED: &str = "supported: {http.request.NAME} with the NAME
     header.*, host, host.labels.*, hostport, local, method, orig_method, orig_uri, port, proto, proto_name, remote, \
     scheme, tls.*, uri, uri.path, uri.query, uri.query.*, uri.prefixed_query or uuid; {http.vars.*}; \
     {http.regexp.*}; {http.error.*}; {http.reverse_proxy.*}; {http.response.header.*}; {http.auth.user.id}; \
-    {env.*}; {system.*}; {time.now.*}";
+    {env.*}; {geo.country}; {system.*}; {time.now.*}";
 
 /// Names without a part of the user's own.
-static FIXED: [(&str, Placeholder); 92] = [
+static FIXED: [(&str, Placeholder); 93] = [
+    ("geo.country", Placeholder::GeoCountry),
     ("http.auth.user.id", Placeholder::AuthUserId),
     ("http.error", Placeholder::Error(ErrorPart::Whole)),
     ("http.error.id", Placeholder::Error(ErrorPart::Id)),

@@ -25,6 +25,8 @@ pub enum Placeholder {
     Env(String),
     /// `http.error` and below: what error routes are told.
     Error(ErrorPart),
+    /// `geo.country`: the country of the client's address, two letters in upper case; empty if it is not known.
+    GeoCountry,
     /// `http.request.host`: the host without its port.
     Host,
     /// `http.request.host.labels.N`: a label of the host, 0 being the last.

@@ -87,7 +87,7 @@ const ACCESS: [(&str, &str); 12] = [
     ),
 ];
 
-const GEO: [(&str, &str); 9] = [
+const GEO: [(&str, &str); 10] = [
     ("doors_geo", "2:2: `doors_geo` needs a domain"),
     (
         "doors_geo {\n\t\teu.example.com {\n\t\t}\n\t}",
@@ -120,6 +120,10 @@ const GEO: [(&str, &str); 9] = [
     (
         "doors_geo {\n\t\tredirect_scheme ws\n\t\ta.test {\n\t\t\tDE\n\t\t}\n\t}",
         "3:19: unknown or unsupported scheme `ws`",
+    ),
+    (
+        "doors_geo {\n\t\tstatus 301\n\t\ta.test {\n\t\t\tDE\n\t\t}\n\t}",
+        "3:10: unknown or unsupported status `301`",
     ),
 ];
 
@@ -336,6 +340,7 @@ fn what_works_but_perhaps_not_as_meant_is_a_warning() {
             "doors_geo {\n\t\ta.test {\n\t\t\tEU\n\t\t}\n\t}",
             "4:4: `EU` is not the code of a country",
         ),
+        ("@m geo_country de EU", "2:20: `EU` is not the code of a country"),
     ];
     for (lines, warning) in cases {
         assert_eq!(warnings(lines), [warning], "{lines}");

@@ -3,7 +3,7 @@
 use crate::json::{each_is_one_finding, handler, server};
 
 /// Fields of a handler, and what is wrong with them.
-const HANDLERS: [(&str, &str); 51] = [
+const HANDLERS: [(&str, &str); 52] = [
     (
         r#""handler":"authentication""#,
         "the field `providers` is missing",
@@ -84,6 +84,10 @@ const HANDLERS: [(&str, &str); 51] = [
     (
         r#""handler":"doors_geo","redirects":{"a":["DE"]},"redirect_scheme":"ws""#,
         "expected `http`, `https` or `request`",
+    ),
+    (
+        r#""handler":"doors_geo","redirects":{"a":["DE"]},"status":303"#,
+        "status: expected 302, 307 or 308",
     ),
     (
         r#""handler":"encode","encodings":{"deflate":{}}"#,
@@ -208,7 +212,7 @@ const HANDLERS: [(&str, &str); 51] = [
 ];
 
 /// Fields of a matcher set, and what is wrong with them.
-const MATCHERS: [(&str, &str); 24] = [
+const MATCHERS: [(&str, &str); 25] = [
     (
         r#""client_ip":{"ranges":["a"]}"#,
         "neither an IP address nor a network such as 10.0.0.0/8",
@@ -282,6 +286,10 @@ const MATCHERS: [(&str, &str); 24] = [
     (
         r#""vars_regexp":{"a":"b"}"#,
         "vars_regexp.a: expected an object, found a string",
+    ),
+    (
+        r#""geo_country":["DE","Germany"]"#,
+        "geo_country[1]: a country is written as two letters, such as DE",
     ),
     (r#""tls":{}"#, "tls: this field is not supported"),
 ];

@@ -9,6 +9,8 @@ mod caddyfile;
 #[cfg(test)]
 mod directives;
 #[cfg(test)]
+mod geo;
+#[cfg(test)]
 mod hostile;
 mod hostile_json;
 #[cfg(test)]

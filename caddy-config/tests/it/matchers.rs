@@ -2,7 +2,7 @@
 
 use crate::caddyfile::in_a_site;
 
-const CONDITIONS: [(&str, &str); 53] = [
+const CONDITIONS: [(&str, &str); 55] = [
     ("@m", "2:2: a matcher without a condition"),
     ("@m {\n\t}", "2:2: a matcher without a condition"),
     ("@m path", "2:5: `path` needs at least one value"),
@@ -108,6 +108,11 @@ const CONDITIONS: [(&str, &str); 53] = [
     (
         "@m client_ip 1.2.3",
         "2:15: neither an IP address nor a network such as 10.0.0.0/8",
+    ),
+    ("@m geo_country", "2:5: `geo_country` needs at least one value"),
+    (
+        "@m geo_country Germany",
+        "2:17: a country is written as two letters, such as DE",
     ),
     ("@m vars", "2:5: `vars` needs a variable and a value"),
     ("@m vars a", "2:5: `vars` needs a value to compare with"),

@@ -5,6 +5,7 @@
 mod allocation;
 mod config;
 mod cookies;
+mod geo_parity;
 mod networks;
 mod parity;
 mod paths;

@@ -1,7 +1,7 @@
 //! `doors_geo [matcher] { DOMAIN { COUNTRY... } }`: sends visitors to the site of their country.
 //!
-//! Beside domains there are `tarball_url URL`, `update_interval DURATION`, `download_timeout DURATION` and
-//! `redirect_scheme http|https|request`.
+//! Beside domains there are `tarball_url URL`, `update_interval DURATION`, `download_timeout DURATION`,
+//! `redirect_scheme http|https|request` and `status 302|307|308`.
 
 use std::collections::BTreeMap;
 
@@ -33,6 +33,7 @@ pub(super) fn read(args: Args<'_>, cx: &mut Cx<'_>) -> Option<Handler> {
             "update_interval" => geo.update_interval = values::duration(line, cx),
             "download_timeout" => geo.download_timeout = values::duration(line, cx),
             "redirect_scheme" => geo.redirect_scheme = scheme(line, cx),
+            "status" => geo.status = status(line, cx),
             _ => {
                 let codes = domain(line, &mut countries, cx);
                 geo.redirects.insert(line.name.text.clone(), codes);
@@ -56,6 +57,19 @@ fn scheme(line: &Line, cx: &mut Cx<'_>) -> Option<RedirectScheme> {
     scheme
 }
 
+fn status(line: &Line, cx: &mut Cx<'_>) -> Option<u16> {
+    let arg = cx.one(line, "a status: 302, 307 or 308")?;
+    let status = arg
+        .text
+        .parse()
+        .ok()
+        .and_then(|status| check::redirect_status(status).ok());
+    if status.is_none() {
+        cx.unknown(arg, "status", &check::REDIRECT_STATUSES);
+    }
+    status
+}
+
 /// The countries of a domain, on any number of lines. `seen` holds those of all domains, with their places.
 fn domain(line: &Line, seen: &mut BTreeMap<String, Span>, cx: &mut Cx<'_>) -> Vec<String> {
     if line.block.is_none() {
@@ -65,6 +79,7 @@ fn domain(line: &Line, seen: &mut BTreeMap<String, Span>, cx: &mut Cx<'_>) -> Ve
             &[
                 "download_timeout",
                 "redirect_scheme",
+                "status",
                 "tarball_url",
                 "update_interval",
             ],

@@ -11,9 +11,10 @@ use crate::{
     support::{Area, refused},
 };
 
-const KINDS: [&str; 14] = [
+const KINDS: [&str; 15] = [
     "client_ip",
     "expression",
+    "geo_country",
     "header",
     "header_regexp",
     "host",
@@ -97,6 +98,11 @@ impl<'n> Conditions<'n> {
                 cx,
             ),
             "expression" => self.expression(kind.span, args, cx),
+            "geo_country" => {
+                let codes = some(kind, args, cx).iter().filter_map(|arg| country(arg, cx));
+                let codes: Vec<String> = codes.collect();
+                self.set.geo_country.get_or_insert_default().extend(codes);
+            }
             "header" => header(kind, args, &mut self.set.header, cx),
             "header_regexp" => {
                 if let Some((field, regexp)) = self.keyed_regexp(kind, args, cx) {
@@ -281,6 +287,15 @@ fn some<'a>(kind: &Token, args: &'a [Token], cx: &mut Cx<'_>) -> &'a [Token] {
         cx.error(kind.span, format!("`{name}` needs at least one value"), None);
     }
     args
+}
+
+fn country(arg: &Token, cx: &mut Cx<'_>) -> Option<String> {
+    let code = cx.check(arg, check::country(&arg.text))?;
+    if !check::is_assigned(&code) {
+        let help = "no address lies in it unless the archive has it too".to_owned();
+        cx.warn(arg.span, format!("`{code}` is not the code of a country"), help);
+    }
+    Some(code)
 }
 
 fn ranges(kind: &Token, args: &[Token], ranges: &mut Vec<String>, cx: &mut Cx<'_>) {

@@ -30,6 +30,10 @@ pub(super) fn geo<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) -> DoorsGeo 
             let scheme = RedirectScheme::named(&name);
             cx.check(node, scheme.ok_or("expected `http`, `https` or `request`"))
         }),
+        status: object.get("status", cx, |node, cx| {
+            let status = status(node, cx)?;
+            cx.check(node, check::redirect_status(status))
+        }),
     }
 }
 

@@ -38,7 +38,7 @@ pub struct DoorsUpstream {
 }
 
 /// Sends visitors to the site of their country: a GET whose client's address lies in a country of `redirects` is
-/// answered with 307, unless it came for that site already.
+/// answered with a redirect, unless it came for that site already.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct DoorsGeo {
     /// Where the archive of all countries' networks is; `None` is the release of ipverse/geo-ip-blocks.
@@ -55,6 +55,9 @@ pub struct DoorsGeo {
     /// The scheme of the target; `None` is [`RedirectScheme::Https`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redirect_scheme: Option<RedirectScheme>,
+    /// The status of a redirect: 302, 307 or 308; `None` is 307.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
 }
 
 /// The scheme that visitors are sent to.

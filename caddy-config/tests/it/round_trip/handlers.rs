@@ -10,6 +10,7 @@ use proptest::{
     collection::{btree_map, btree_set, vec},
     option,
     prelude::*,
+    sample::select,
 };
 
 use super::{
@@ -131,15 +132,24 @@ fn geo() -> impl Strategy<Value = DoorsGeo> {
             .collect()
     });
     let url = option::of("https://[a-z]{1,5}/[a-z.]{0,5}");
-    (url, duration(), duration(), redirects, option::of(scheme)).prop_map(
-        |(tarball_url, update_interval, download_timeout, redirects, redirect_scheme)| DoorsGeo {
-            tarball_url,
-            update_interval,
-            download_timeout,
-            redirects,
-            redirect_scheme,
-        },
+    (
+        url,
+        duration(),
+        duration(),
+        redirects,
+        option::of(scheme),
+        option::of(select(vec![302, 307, 308])),
     )
+        .prop_map(
+            |(tarball_url, update_interval, download_timeout, redirects, redirect_scheme, status)| DoorsGeo {
+                tarball_url,
+                update_interval,
+                download_timeout,
+                redirects,
+                redirect_scheme,
+                status,
+            },
+        )
 }
 
 fn scalar() -> impl Strategy<Value = Value> {

@@ -7,6 +7,7 @@ use proptest::{
     collection::{btree_map, btree_set, vec},
     option,
     prelude::*,
+    sample::select,
 };
 
 use super::{name, range, value};
@@ -56,6 +57,7 @@ fn one_set() -> impl Strategy<Value = MatcherSet> {
         option::of(ranges()),
         option::of(ranges()),
         option::of(expression()),
+        option::of(vec(select(vec!["DE", "AT", "ZZ"]).prop_map(str::to_owned), 0..3)),
     );
     let fields = btree_map(name(), option::of(vec(template(), 0..3)), 0..3);
     let about_fields = (fields, keyed_regexps(), keyed_templates(), keyed_regexps());
@@ -69,6 +71,7 @@ fn one_set() -> impl Strategy<Value = MatcherSet> {
         client_ip: peer.0,
         remote_ip: peer.1,
         expression: peer.2,
+        geo_country: peer.3,
         header: fields.0,
         header_regexp: fields.1,
         vars: fields.2,
