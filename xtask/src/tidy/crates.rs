@@ -8,18 +8,19 @@ use super::Finding;
 use crate::metadata::{Metadata, Package};
 
 /// What a member may depend on inside the workspace, for whatever purpose.
-const EDGES: [(&str, &[&str]); 7] = [
+const EDGES: [(&str, &[&str]); 8] = [
     ("doors-token", &[]),
     ("doors-routing", &["doors-token"]),
+    ("geo-db", &[]),
     ("http1-codec", &[]),
     ("caddy-config", &["doors-token"]),
     (
         "proxy-core",
-        &["doors-token", "doors-routing", "http1-codec", "caddy-config"],
+        &["doors-token", "doors-routing", "geo-db", "http1-codec", "caddy-config"],
     ),
     (
         "doorway",
-        &["doors-token", "doors-routing", "caddy-config", "proxy-core"],
+        &["doors-token", "doors-routing", "geo-db", "caddy-config", "proxy-core"],
     ),
     ("xtask", &[]),
 ];
