@@ -39,6 +39,8 @@ mod country;
 mod db;
 mod ipverse;
 mod table;
+#[cfg(feature = "updater")]
+pub mod updater;
 
 pub use country::{CountryCode, CountryCodeError};
 pub use db::{Database, Loaded, Status};

@@ -1,0 +1,240 @@
+//! One request for the archive.
+
+use std::{
+    error::Error,
+    io::{self, Read},
+    sync::Arc,
+};
+
+use reqwest::{
+    Client, NoProxy, Proxy, Response, StatusCode, Url,
+    header::{ETAG, HeaderName, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED},
+    redirect::{self, Attempt},
+};
+use rustls::{ClientConfig, RootCertStore, crypto::aws_lc_rs};
+use serde::{Deserialize, Serialize};
+
+use super::{Proxies, Settings, SettingsError, UpdateError};
+
+/// Redirects beyond this many are an error.
+const MOST_REDIRECTS: usize = 5;
+
+/// Longer validators are not kept.
+const LONGEST_VALIDATOR: usize = 1024;
+
+/// Asks for the archive.
+#[derive(Debug)]
+pub(super) struct Fetcher {
+    client: Client,
+    url: Url,
+    shown: String,
+}
+
+/// How much of the archive has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes so far.
+    pub received: u64,
+    /// Bytes in all, if the server said so.
+    pub total: Option<u64>,
+}
+
+/// What a server gave to recognise an archive by.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Validators {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    etag: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_modified: Option<String>,
+}
+
+/// What a server answered.
+pub(super) enum Answer {
+    NotModified,
+    New(Download),
+}
+
+/// An archive as it arrived, in pieces.
+pub(super) struct Download {
+    pieces: Vec<Vec<u8>>,
+    pub(super) validators: Validators,
+}
+
+// === impl Fetcher ===
+
+impl Fetcher {
+    pub(super) fn try_new(settings: &Settings) -> Result<Self, SettingsError> {
+        let url = Url::parse(&settings.url).map_err(|_| SettingsError::Url)?;
+        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+            return Err(SettingsError::Url);
+        }
+        let mut client = Client::builder()
+            .no_proxy()
+            .tls_backend_preconfigured(tls()?)
+            .user_agent(&settings.user_agent)
+            .timeout(settings.timeout)
+            .referer(false)
+            .redirect(redirect::Policy::custom(follow));
+        for proxy in proxies(&settings.proxies)? {
+            client = client.proxy(proxy);
+        }
+        let client = client
+            .build()
+            .map_err(|error| SettingsError::Client(chain(&error)))?;
+        Ok(Self {
+            client,
+            shown: shown(&url),
+            url,
+        })
+    }
+
+    /// Where the archive is, without what may be secret in it.
+    pub(super) fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    pub(super) async fn fetch(
+        &self,
+        validators: &Validators,
+        most: u64,
+        progress: impl FnMut(Progress) + Send,
+    ) -> Result<Answer, UpdateError> {
+        let mut request = self.client.get(self.url.clone());
+        if let Some(etag) = &validators.etag {
+            request = request.header(IF_NONE_MATCH, etag);
+        }
+        if let Some(date) = &validators.last_modified {
+            request = request.header(IF_MODIFIED_SINCE, date);
+        }
+        let response = request.send().await.map_err(failed)?;
+        match response.status() {
+            StatusCode::OK => download(response, most, progress).await.map(Answer::New),
+            StatusCode::NOT_MODIFIED if *validators == Validators::default() => Err(UpdateError::NotModified),
+            StatusCode::NOT_MODIFIED => Ok(Answer::NotModified),
+            status => Err(UpdateError::Status(status.as_u16())),
+        }
+    }
+}
+
+async fn download(
+    mut response: Response,
+    most: u64,
+    mut progress: impl FnMut(Progress) + Send,
+) -> Result<Download, UpdateError> {
+    let total = response.content_length();
+    if total.is_some_and(|total| total > most) {
+        return Err(UpdateError::Large);
+    }
+    let header = |name: HeaderName| {
+        let value = response.headers().get(name)?.to_str().ok()?;
+        (value.len() <= LONGEST_VALIDATOR).then(|| value.to_owned())
+    };
+    let validators = Validators {
+        etag: header(ETAG),
+        last_modified: header(LAST_MODIFIED),
+    };
+    let mut pieces = Vec::new();
+    let mut received: u64 = 0;
+    while let Some(piece) = response.chunk().await.map_err(failed)? {
+        received = received.saturating_add(piece.len() as u64);
+        if received > most {
+            return Err(UpdateError::Large);
+        }
+        pieces.push(Vec::from(piece));
+        progress(Progress { received, total });
+    }
+    Ok(Download { pieces, validators })
+}
+
+fn follow(attempt: Attempt<'_>) -> redirect::Action {
+    let from = attempt.previous().last().map(Url::scheme);
+    if attempt.previous().len() > MOST_REDIRECTS {
+        attempt.error("more than 5 redirects")
+    } else if attempt.url().scheme() != "https" && from != Some("http") {
+        attempt.error("a redirect leads from https to another scheme")
+    } else {
+        attempt.follow()
+    }
+}
+
+fn tls() -> Result<ClientConfig, SettingsError> {
+    let mut roots = RootCertStore::empty();
+    // A system without authorities can still fetch over http, and the failure of https says what is missing.
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let mut config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| SettingsError::Client(error.to_string()))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+fn proxies(settings: &Proxies) -> Result<Vec<Proxy>, SettingsError> {
+    let except = settings.except.as_deref().and_then(NoProxy::from_string);
+    let made = [
+        settings.https.as_ref().map(Proxy::https),
+        settings.http.as_ref().map(Proxy::http),
+        settings.all.as_ref().map(Proxy::all),
+    ];
+    made.into_iter()
+        .flatten()
+        .map(|proxy| {
+            let proxy = proxy.map_err(|_| SettingsError::Proxy)?;
+            Ok(proxy.no_proxy(except.clone()))
+        })
+        .collect()
+}
+
+fn shown(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
+    format!("{}://{host}{port}{}", url.scheme(), url.path())
+}
+
+/// The URL may hold a secret, and the operator knows it.
+fn failed(error: reqwest::Error) -> UpdateError {
+    UpdateError::Fetch(chain(&error.without_url()))
+}
+
+/// An error and what caused it, as one line.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
+
+// === impl Download ===
+
+impl Download {
+    /// The bytes in order, from the first.
+    pub(super) fn reader(&self) -> impl Read + '_ {
+        Pieces {
+            piece: &[],
+            rest: self.pieces.iter(),
+        }
+    }
+}
+
+/// Reads piece after piece.
+struct Pieces<'a, I> {
+    piece: &'a [u8],
+    rest: I,
+}
+
+impl<'a, I: Iterator<Item = &'a Vec<u8>>> Read for Pieces<'a, I> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while self.piece.is_empty() {
+            let Some(next) = self.rest.next() else {
+                return Ok(0);
+            };
+            self.piece = next;
+        }
+        self.piece.read(into)
+    }
+}
