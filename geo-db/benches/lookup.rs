@@ -1,2 +1,139 @@
-//! bench
-fn main() {}
+//! What a look-up costs, and a table: `GEO_ARCHIVE=<file> cargo bench -p geo-db --bench lookup`.
+//!
+//! Times are of the CPU: those of look-ups are per address, independent of each other, with random host bits inside of
+//! prefixes picked at random.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a benchmark prints, and stops by panicking"
+)]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a benchmark reads the clock, and is told where its data is"
+)]
+
+use std::{
+    fs,
+    hint::black_box,
+    io::Read,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    time::{Duration, Instant},
+};
+
+use flate2::read::GzDecoder;
+use geo_db::{
+    Table,
+    archive::{self, Limits},
+};
+use ipnet::IpNet;
+
+const LOOKUPS: usize = 10_000_000;
+
+fn main() {
+    let Ok(path) = std::env::var("GEO_ARCHIVE") else {
+        println!("skipped: GEO_ARCHIVE names no archive");
+        return;
+    };
+    let begun = Instant::now();
+    let table = archive::read(fs::File::open(&path).unwrap(), &Limits::default()).unwrap();
+    println!("archive to table: {:?}, peak {} KiB", begun.elapsed(), peak());
+    println!("{:?}, {} bytes", table.counts(), table.bytes());
+
+    let listed = listed(&path);
+    let countries: Vec<_> = table.countries().map(|(code, _)| code).collect();
+    let prefixes = listed
+        .iter()
+        .zip(countries.iter().cycle())
+        .map(|(prefix, code)| (*prefix, *code));
+    let prefixes: Vec<_> = prefixes.collect();
+    let begun = Instant::now();
+    black_box(Table::new(prefixes).unwrap());
+    println!("prefixes to table: {:?}", begun.elapsed());
+
+    for (family, ipv4) in [("IPv4", true), ("IPv6", false)] {
+        let of_family: Vec<_> = listed
+            .iter()
+            .filter(|prefix| prefix.addr().is_ipv4() == ipv4)
+            .collect();
+        let mut random = Random(1);
+        let addresses: Vec<IpAddr> = (0..1 << 20)
+            .map(|_| {
+                let picked = random.below(of_family.len());
+                random.inside(of_family[picked])
+            })
+            .collect();
+        let mut best = Duration::MAX;
+        for _ in 0..5 {
+            let begun = Instant::now();
+            let mut found = 0_usize;
+            for address in addresses.iter().cycle().take(LOOKUPS) {
+                found += usize::from(table.lookup(*address).is_some());
+            }
+            black_box(found);
+            best = best.min(begun.elapsed());
+        }
+        println!(
+            "{family}, inside listed prefixes: {:.1} ns",
+            best.as_nanos() as f64 / LOOKUPS as f64
+        );
+    }
+}
+
+/// All prefixes of the archive, by the lists in plain text that stand beside the JSON.
+fn listed(path: &str) -> Vec<IpNet> {
+    let mut archive = tar::Archive::new(GzDecoder::new(fs::File::open(path).unwrap()));
+    let mut listed = Vec::new();
+    for entry in archive.entries().unwrap() {
+        let mut entry = entry.unwrap();
+        if entry
+            .path()
+            .unwrap()
+            .extension()
+            .is_some_and(|extension| extension == "txt")
+        {
+            let mut text = String::new();
+            entry.read_to_string(&mut text).unwrap();
+            listed.extend(text.lines().filter_map(|line| line.parse::<IpNet>().ok()));
+        }
+    }
+    listed
+}
+
+/// The most memory that this process has taken, in KiB; 0 where the system does not tell.
+fn peak() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok())
+        .unwrap_or_default()
+}
+
+/// Xorshift: the addresses are the same each time.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+
+    fn inside(&mut self, prefix: &IpNet) -> IpAddr {
+        match prefix {
+            IpNet::V4(prefix) => {
+                let host = prefix.hostmask().to_bits() & (self.next() >> 32) as u32;
+                Ipv4Addr::from_bits(prefix.network().to_bits() | host).into()
+            }
+            IpNet::V6(prefix) => {
+                let random = u128::from(self.next()) << 64 | u128::from(self.next());
+                let host = prefix.hostmask().to_bits() & random;
+                Ipv6Addr::from_bits(prefix.network().to_bits() | host).into()
+            }
+        }
+    }
+}

@@ -26,7 +26,15 @@ use crate::{CountryCode, Table, ipverse, table::Builder};
 /// # Errors
 ///
 /// If anything in the archive is bad, beyond `limits`, or missing; see [`Problem`]. There is no table of the rest.
-pub fn read(from: impl Read, limits: &Limits) -> Result<Table, ArchiveError> {
+pub fn read(mut from: impl Read, limits: &Limits) -> Result<Table, ArchiveError> {
+    // The most usual mistake, a page of HTML, is worth a message of its own.
+    let mut magic = Vec::new();
+    let begun = from.by_ref().take(2).read_to_end(&mut magic);
+    begun.map_err(ArchiveError::io)?;
+    if magic != [0x1f, 0x8b] {
+        return Err(Problem::NotGzip.into());
+    }
+    let from = magic.as_slice().chain(from);
     let mut archive = tar::Archive::new(Unpacked::new(from, limits));
     let builder = entries(&mut archive, limits).and_then(|builder| {
         // What is behind the last entry belongs to the archive, too: its checksum is at the very end.

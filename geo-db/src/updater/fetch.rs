@@ -147,13 +147,20 @@ async fn download(
 }
 
 fn follow(attempt: Attempt<'_>) -> redirect::Action {
-    let from = attempt.previous().last().map(Url::scheme);
-    if attempt.previous().len() > MOST_REDIRECTS {
-        attempt.error("more than 5 redirects")
-    } else if attempt.url().scheme() != "https" && from != Some("http") {
-        attempt.error("a redirect leads from https to another scheme")
-    } else {
-        attempt.follow()
+    let hops = attempt.previous().len();
+    let from = attempt.previous().last().map_or("https", Url::scheme);
+    match may_follow(hops, from, attempt.url().scheme()) {
+        Ok(()) => attempt.follow(),
+        Err(why) => attempt.error(why),
+    }
+}
+
+/// Whether the `hops`th redirect may lead from one scheme to another.
+fn may_follow(hops: usize, from: &str, to: &str) -> Result<(), &'static str> {
+    match (from, to) {
+        _ if hops > MOST_REDIRECTS => Err("more than 5 redirects"),
+        (_, "https") | ("http", "http") => Ok(()),
+        _ => Err("a redirect leads from https to a scheme without protection"),
     }
 }
 
@@ -236,5 +243,27 @@ impl<'a, I: Iterator<Item = &'a Vec<u8>>> Read for Pieces<'a, I> {
             self.piece = next;
         }
         self.piece.read(into)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redirects_are_few_and_never_lead_away_from_https() {
+        for (from, to) in [("http", "http"), ("http", "https"), ("https", "https")] {
+            assert!(may_follow(1, from, to).is_ok() && may_follow(5, from, to).is_ok());
+            assert!(may_follow(6, from, to).is_err());
+        }
+        for (from, to) in [("https", "http"), ("https", "file"), ("http", "file")] {
+            assert!(may_follow(1, from, to).is_err(), "{from} {to}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_holds_no_secret() {
+        let url = Url::parse("https://user:secret@a.test:8443/x.tar.gz?token=secret#secret").unwrap();
+        assert_eq!(shown(&url), "https://a.test:8443/x.tar.gz");
     }
 }
