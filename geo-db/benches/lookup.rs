@@ -120,7 +120,7 @@ impl Random {
     }
 
     fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
+        usize::try_from(self.next() % bound as u64).unwrap()
     }
 
     fn inside(&mut self, prefix: &IpNet) -> IpAddr {

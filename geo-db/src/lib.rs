@@ -37,6 +37,8 @@
 pub mod archive;
 mod country;
 mod db;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod ipverse;
 mod table;
 #[cfg(feature = "updater")]

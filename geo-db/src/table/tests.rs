@@ -28,79 +28,20 @@ fn an_empty_table_knows_no_address() {
 }
 
 #[test]
+#[rustfmt::skip]
 fn a_prefix_holds_its_first_and_last_address_alone() {
     let cases = [
         ("0.0.0.0/8", None, "0.0.0.0", "0.255.255.255", Some("1.0.0.0")),
-        (
-            "10.1.0.0/16",
-            Some("10.0.255.255"),
-            "10.1.0.0",
-            "10.1.255.255",
-            Some("10.2.0.0"),
-        ),
-        (
-            "10.1.2.0/24",
-            Some("10.1.1.255"),
-            "10.1.2.0",
-            "10.1.2.255",
-            Some("10.1.3.0"),
-        ),
-        (
-            "10.1.2.3/32",
-            Some("10.1.2.2"),
-            "10.1.2.3",
-            "10.1.2.3",
-            Some("10.1.2.4"),
-        ),
-        (
-            "255.255.255.255/32",
-            Some("255.255.255.254"),
-            "255.255.255.255",
-            "255.255.255.255",
-            None,
-        ),
-        (
-            "::/32",
-            None,
-            "::",
-            "::ffff:ffff:ffff:ffff:ffff:ffff",
-            Some("0:1::"),
-        ),
-        (
-            "1fff:ffff::/32",
-            Some("1fff:fffe:ffff::"),
-            "1fff:ffff::",
-            "1fff:ffff:ffff::1",
-            Some("2000::"),
-        ),
-        (
-            "2001:db8::/64",
-            Some("2001:db7:ffff:ffff::"),
-            "2001:db8::",
-            "2001:db8::ffff:ffff:ffff:ffff",
-            Some("2001:db8:0:1::"),
-        ),
-        (
-            "3fff:e000::/19",
-            Some("3fff:dfff::"),
-            "3fff:e000::",
-            "3fff:ffff:ffff::",
-            Some("4000::"),
-        ),
-        (
-            "4000::/16",
-            Some("3fff:ffff:ffff::"),
-            "4000::",
-            "4000:ffff::",
-            Some("4001::"),
-        ),
-        (
-            "ffff:ffff:ffff:ffff::/64",
-            Some("ffff:ffff:ffff:fffe::"),
-            "ffff:ffff:ffff:ffff::",
-            "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
-            None,
-        ),
+        ("10.1.0.0/16", Some("10.0.255.255"), "10.1.0.0", "10.1.255.255", Some("10.2.0.0")),
+        ("10.1.2.0/24", Some("10.1.1.255"), "10.1.2.0", "10.1.2.255", Some("10.1.3.0")),
+        ("10.1.2.3/32", Some("10.1.2.2"), "10.1.2.3", "10.1.2.3", Some("10.1.2.4")),
+        ("255.255.255.255/32", Some("255.255.255.254"), "255.255.255.255", "255.255.255.255", None),
+        ("::/32", None, "::", "::ffff:ffff:ffff:ffff:ffff", Some("0:1::")),
+        ("1fff:ffff::/32", Some("1fff:fffe:ffff::"), "1fff:ffff::", "1fff:ffff:ffff::1", Some("2000::")),
+        ("2001:db8::/64", Some("2001:db7:ffff:ffff::"), "2001:db8::", "2001:db8::ffff:0:0:1", Some("2001:db8:0:1::")),
+        ("3fff:e000::/19", Some("3fff:dfff::"), "3fff:e000::", "3fff:ffff:ffff::", Some("4000::")),
+        ("4000::/16", Some("3fff:ffff:ffff::"), "4000::", "4000:ffff::", Some("4001::")),
+        ("ffff:ffff:ffff:ffff::/64", Some("ffff:ffff:ffff:fffe::"), "ffff:ffff:ffff:ffff::", "ffff:ffff:ffff:ffff:ffff::1", None),
     ];
     for (prefix, before, first, last, after) in cases {
         let table = table(&[(prefix, "DE")]);

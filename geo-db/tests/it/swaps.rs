@@ -54,7 +54,7 @@ fn the_status_tells_of_the_table_in_use() {
     assert!(database.table().is_none());
 
     let fetched = UNIX_EPOCH + std::time::Duration::from_secs(100);
-    database.clone().replace(all("DE"), "a file", fetched);
+    database.replace(all("DE"), "a file", fetched);
     let status = database.status();
     assert_eq!(
         status
