@@ -1,6 +1,7 @@
 //! The command line as the user types it: commands, options, help with examples.
 
 mod explain;
+mod geo;
 pub(crate) mod of_caddy;
 
 use std::net::IpAddr;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::explain::ExplainArgs;
+pub(crate) use self::geo::{GeoArgs, GeoCommand, GeoFrom, GeoUrl};
 
 /// Doorway: a reverse proxy for Doors apps and the things around them.
 #[derive(Debug, Parser)]
@@ -48,6 +50,8 @@ pub(crate) enum Command {
     Fmt(FmtArgs),
     /// Make secrets and pod-IP tokens, and read tokens
     Token(TokenArgs),
+    /// Tell the countries of addresses, and fetch and check the archive that says them
+    Geo(GeoArgs),
     /// Hash a password for basic_auth
     HashPassword(HashPasswordArgs),
     /// Show a rolling deployment in the browser; needs nothing

@@ -5,6 +5,7 @@ pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod fmt;
+pub(crate) mod geo;
 pub(crate) mod hash_password;
 pub(crate) mod reload;
 pub(crate) mod run;

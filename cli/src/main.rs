@@ -49,6 +49,7 @@ fn carry_out(command: &Command, environment: &Environment) -> Outcome {
         Command::Adapt(args) => command::adapt::adapt(args, environment),
         Command::Fmt(args) => command::fmt::fmt(args),
         Command::Demo(args) => command::demo::demo(args, environment),
+        Command::Geo(args) => command::geo::geo(&args.command, environment),
         Command::Token(args) => command::token::token(&args.command, environment),
         Command::HashPassword(args) => command::hash_password::hash_password(args),
         Command::Version => command::version::version(),

@@ -210,8 +210,9 @@ impl Updater {
         })
     }
 
-    /// Puts what is kept on disk in place, once.
-    async fn restore(&mut self) {
+    /// Puts the archive in place that is kept on disk, if there is one that can be used. [`Updater::run`] and
+    /// [`Updater::update`] begin with that; it is done once.
+    pub async fn restore(&mut self) {
         if std::mem::replace(&mut self.restored, true) {
             return;
         }

@@ -13,6 +13,7 @@ mod demo;
 mod examples;
 mod explain;
 mod fmt;
+mod geo;
 mod hash_password;
 mod imports;
 mod reload;

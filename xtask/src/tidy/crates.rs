@@ -16,11 +16,23 @@ const EDGES: [(&str, &[&str]); 8] = [
     ("caddy-config", &["doors-token"]),
     (
         "proxy-core",
-        &["doors-token", "doors-routing", "geo-db", "http1-codec", "caddy-config"],
+        &[
+            "doors-token",
+            "doors-routing",
+            "geo-db",
+            "http1-codec",
+            "caddy-config",
+        ],
     ),
     (
         "doorway",
-        &["doors-token", "doors-routing", "geo-db", "caddy-config", "proxy-core"],
+        &[
+            "doors-token",
+            "doors-routing",
+            "geo-db",
+            "caddy-config",
+            "proxy-core",
+        ],
     ),
     ("xtask", &[]),
 ];
