@@ -20,6 +20,7 @@ use crate::forward::worker::Worker;
 use crate::http::clients::{Admitted, Clients};
 use crate::http::connection::{ConnState, Connection};
 use crate::http::server::{self, HttpSettings, Protocol, Service};
+use crate::http::sweep::Registration;
 use crate::request::PeerName;
 use crate::tls::TlsPlan;
 
@@ -83,37 +84,8 @@ async fn connection(
     worker: Arc<Worker>,
     service: impl Service,
 ) {
-    let view = listener.place.view(&worker.view);
-    let Some(entry) = view.entry(&listener.place).cloned() else {
+    let Some((mut arrival, mut stream, _open)) = arrive(stream, peer, listener, worker, service) else {
         return;
-    };
-    let server = view.servers.get(entry.server);
-    let asks = server.is_some_and(|server| server.asked.connection);
-    let local = asks.then(|| stream.local_address()).flatten();
-    drop(view);
-    let state = Arc::new(ConnState::in_group(listener.place.group()));
-    let open = worker.connections.register(Arc::clone(&state), entry.limits);
-    if worker.tasks.stop().is_cancelled() || listener.place.is_closed() {
-        open.leave(worker.view.current().grace);
-    }
-    if let Some(keepalive) = &entry.keepalive {
-        stream.set_keepalive(keepalive);
-    }
-    let mut stream = Socket::new(stream, Arc::clone(&state));
-    let mut arrival = Arrival {
-        peer,
-        local,
-        secured: None,
-        state,
-        proxied: entry.proxied,
-        clients: Arc::clone(listener.place.clients()),
-        most: entry.most_per_client.unwrap_or(u32::MAX),
-        admitted: None,
-        http: entry.http,
-        service,
-        listener,
-        worker,
-        admission: Admission::default(),
     };
     // Boxed: most connections are named by nobody.
     match Box::pin(arrival.named(&mut stream, false)).await {
@@ -134,7 +106,48 @@ async fn connection(
     }
 }
 
-/// A connection before it speaks HTTP.
+/// Counts a connection, and finds what its listener has for it. `None`: the listener has gone.
+fn arrive<V: Service>(
+    stream: Stream,
+    peer: Option<SocketAddr>,
+    listener: Arc<Listener>,
+    worker: Arc<Worker>,
+    service: V,
+) -> Option<(Box<Arrival<V>>, Socket, Registration)> {
+    let view = listener.place.view(&worker.view);
+    let entry = view.entry(&listener.place).cloned()?;
+    let server = view.servers.get(entry.server);
+    let asks = server.is_some_and(|server| server.asked.connection);
+    let local = asks.then(|| stream.local_address()).flatten();
+    drop(view);
+    let state = Arc::new(ConnState::in_group(listener.place.group()));
+    let open = worker.connections.register(Arc::clone(&state), entry.limits);
+    if worker.tasks.stop().is_cancelled() || listener.place.is_closed() {
+        open.leave(worker.view.current().grace);
+    }
+    if let Some(keepalive) = &entry.keepalive {
+        stream.set_keepalive(keepalive);
+    }
+    let stream = Socket::new(stream, Arc::clone(&state));
+    let arrival = Arrival {
+        peer,
+        local,
+        secured: None,
+        state,
+        proxied: entry.proxied,
+        clients: Arc::clone(listener.place.clients()),
+        most: entry.most_per_client.unwrap_or(u32::MAX),
+        admitted: None,
+        http: entry.http,
+        service,
+        listener,
+        worker,
+        admission: Admission::default(),
+    };
+    Some((Box::new(arrival), stream, open))
+}
+
+/// A connection before it speaks HTTP. Boxed: most connections wait for their next request, and have no use for it then.
 struct Arrival<V> {
     peer: Option<SocketAddr>,
     local: Option<SocketAddr>,
@@ -197,7 +210,7 @@ impl<V: Service> Arrival<V> {
         self.admitted.is_some()
     }
 
-    async fn secured(mut self, stream: Socket) {
+    async fn secured(mut self: Box<Self>, stream: Socket) {
         let terms = || self.terms().and_then(|(plan, terms)| Some((plan?, terms)));
         let handshake = Box::pin(handshake::shake_hands(terms, stream));
         match server::unless_closed(&self.state, handshake).await {
@@ -225,17 +238,27 @@ impl<V: Service> Arrival<V> {
     }
 
     /// Speaks HTTP; `ahead` was read before.
-    async fn serve(self, stream: impl http1_codec::Stream + 'static, known: Option<Protocol>, ahead: Bytes) {
-        let _admitted = self.admitted;
-        self.state.set_admitted();
-        let connection = match self.peer {
+    fn serve(
+        self: Box<Self>,
+        stream: impl http1_codec::Stream + 'static,
+        known: Option<Protocol>,
+        ahead: Bytes,
+    ) -> impl Future<Output = ()> + Send {
+        // The rest of it is gone before the first byte is read.
+        let this = *self;
+        this.state.set_admitted();
+        let connection = match this.peer {
             Some(peer) => Connection::new(peer, known.is_some()),
             None => Connection::local(known.is_some()),
         };
         let connection = connection
-            .with_facts(self.local, self.secured)
-            .with_admission(self.admission);
-        let connection = Arc::new(connection.with_state(self.state));
-        server::serve(stream, known, ahead, connection, self.http, self.service).await;
+            .with_facts(this.local, this.secured)
+            .with_admission(this.admission);
+        let connection = Arc::new(connection.with_state(this.state));
+        let (http, service, admitted) = (this.http, this.service, this.admitted);
+        async move {
+            let _admitted = admitted;
+            server::serve(stream, known, ahead, connection, http, service).await;
+        }
     }
 }
