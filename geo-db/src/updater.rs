@@ -198,11 +198,12 @@ impl Updater {
     async fn first_wait(&mut self) -> Duration {
         self.restore().await;
         let now = (self.clock)();
-        let checked = self
-            .database
-            .status()
-            .checked
-            .filter(|_| self.database.has_data());
+        let status = self.database.status();
+        // What another source was asked for says nothing of this one.
+        let same = status
+            .loaded
+            .is_some_and(|loaded| loaded.source == self.fetcher.shown());
+        let checked = status.checked.filter(|_| same);
         // A check in the future is a clock that was set back: nothing is known of its age.
         let since = checked.and_then(|checked| now.duration_since(checked).ok());
         since.map_or(Duration::ZERO, |since| {

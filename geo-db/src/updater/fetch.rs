@@ -19,6 +19,9 @@ use super::{Proxies, Settings, SettingsError, UpdateError};
 /// Redirects beyond this many are an error.
 const MOST_REDIRECTS: usize = 5;
 
+/// Buffers of an archive are at least this large, but for the last.
+const PIECE: usize = 64 * 1024;
+
 /// Longer validators are not kept.
 const LONGEST_VALIDATOR: usize = 1024;
 
@@ -140,10 +143,22 @@ async fn download(
         if received > most {
             return Err(UpdateError::Large);
         }
-        pieces.push(Vec::from(piece));
+        gather(&mut pieces, &piece);
         progress(Progress { received, total });
     }
     Ok(Download { pieces, validators })
+}
+
+/// Appends what arrived. Small pieces share one buffer: a server that sends byte by byte costs no more memory.
+fn gather(pieces: &mut Vec<Vec<u8>>, arrived: &[u8]) {
+    match pieces.last_mut() {
+        Some(last) if last.len() < PIECE => last.extend_from_slice(arrived),
+        _ => {
+            let mut piece = Vec::with_capacity(PIECE.max(arrived.len()));
+            piece.extend_from_slice(arrived);
+            pieces.push(piece);
+        }
+    }
 }
 
 fn follow(attempt: Attempt<'_>) -> redirect::Action {
@@ -258,6 +273,25 @@ mod tests {
         }
         for (from, to) in [("https", "http"), ("https", "file"), ("http", "file")] {
             assert!(may_follow(1, from, to).is_err(), "{from} {to}");
+        }
+    }
+
+    #[test]
+    fn pieces_are_gathered_in_order_and_few() {
+        let bytes: Vec<u8> = (0..200_000_u32).map(|at| at.to_be_bytes()[3]).collect();
+        for step in [1, 7, 70_000, 200_000] {
+            let mut pieces = Vec::new();
+            bytes
+                .chunks(step)
+                .for_each(|arrived| gather(&mut pieces, arrived));
+            assert!(pieces.len() <= 4, "{} pieces of {step} bytes", pieces.len());
+            let validators = Validators::default();
+            let mut read = Vec::new();
+            Download { pieces, validators }
+                .reader()
+                .read_to_end(&mut read)
+                .unwrap();
+            assert_eq!(read, bytes);
         }
     }
 
