@@ -17,6 +17,7 @@ mod failure_log;
 mod forward;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
+mod geo;
 mod http;
 mod ip_set;
 mod keepalive;

@@ -18,6 +18,11 @@ pub mod configuration {
     #![doc = include_str!("manual/configuration.md")]
 }
 
+/// Visitors that are sent to the site of their country.
+pub mod geo {
+    #![doc = include_str!("manual/geo.md")]
+}
+
 /// What keeps requests away from an upstream, and what is told of it.
 pub mod health {
     #![doc = include_str!("manual/health.md")]

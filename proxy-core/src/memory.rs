@@ -13,6 +13,7 @@ use crate::environment::Environment;
 use crate::forward::pipeline::Handler;
 use crate::forward::view::View;
 use crate::forward::worker::Worker;
+use crate::geo::Sources;
 use crate::http::connection::Connection;
 use crate::http::server::{self, HttpSettings};
 use crate::http::sweep::ConnLimits;
@@ -84,6 +85,7 @@ pub(crate) fn view(caddyfile: &str) -> Arc<Snapshot<View>> {
         breakers: Arc::default(),
         gates: Arc::default(),
         directories: Directories::default(),
+        geo: Arc::new(Sources::new(1)),
         environment: Environment::default(),
         bare_line_feeds: false,
         strict: false,

@@ -20,6 +20,7 @@ use crate::explain::{self, ExplainError, Explanation, Inquiry};
 use crate::forward::pipeline::Handler;
 use crate::forward::view::View;
 use crate::forward::worker::Worker;
+use crate::geo::Sources;
 use crate::log::LogFiles;
 use crate::metrics::Metrics;
 use crate::snapshot::Snapshot;
@@ -69,6 +70,7 @@ pub struct Proxy {
     embedded: Arc<Worker>,
     resolvers: Arc<ResolverSet>,
     prober: Arc<Prober>,
+    geo: Arc<Sources>,
     certificates: Arc<Certificates>,
     warnings: Vec<String>,
 }
@@ -127,9 +129,10 @@ impl Proxy {
         let count = if options.listen { options.workers.max(1) } else { 0 };
         let (threads, channels) = (0..count).map(|_| Thread::new(new_worker())).unzip();
         let embedded = new_worker();
-        let (resolvers, prober, certificates) = (
+        let (resolvers, prober, geo, certificates) = (
             Arc::clone(&surroundings.resolvers),
             Arc::clone(&surroundings.prober),
+            Arc::clone(&surroundings.geo),
             Arc::clone(&surroundings.certificates),
         );
         let metrics = Arc::clone(&surroundings.metrics);
@@ -144,6 +147,7 @@ impl Proxy {
             threads,
             resolvers,
             prober,
+            geo,
             certificates,
             warnings: applied.warnings,
         })
@@ -235,6 +239,7 @@ impl Proxy {
             tokio::join!(
                 Arc::clone(&self.resolvers).run(background.clone()),
                 Arc::clone(&self.prober).run(background.clone()),
+                Arc::clone(&self.geo).run(background.clone()),
                 Arc::clone(&self.certificates).run(background.clone()),
                 Arc::clone(&self.reconciler).run(background.clone()),
                 Arc::clone(&self.embedded).sweep(background.clone()),
@@ -301,6 +306,7 @@ fn surroundings(options: &Options) -> Result<Surroundings, BuildErrors> {
         breakers: Arc::default(),
         gates: Arc::default(),
         directories: Directories::default(),
+        geo: Arc::new(Sources::new(options.workers.max(1) + 1)),
         environment: options.environment.clone(),
         bare_line_feeds: options.bare_line_feeds,
         strict: options.strict,

@@ -32,6 +32,10 @@ pub(crate) struct Context {
     pub(crate) client_ip: Option<IpAddr>,
     /// Whether the client speaks TLS to the proxy.
     pub(crate) tls: bool,
+    /// Whether the direct peer is a trusted proxy.
+    pub(crate) via_trusted_proxy: bool,
+    /// The number of the worker that has it.
+    pub(crate) worker: usize,
     /// The fields of the answer so far: those that were set on the way in. An upstream's are added to them.
     pub(crate) answer: HeaderMap,
     /// What routes set and captured.
@@ -130,6 +134,8 @@ impl Context {
             peer,
             client_ip,
             tls,
+            via_trusted_proxy: false,
+            worker: 0,
             answer: HeaderMap::new(),
             vars: Values::default(),
             original: None,

@@ -7,6 +7,7 @@
 pub(crate) mod copy;
 pub(crate) mod doors;
 pub(crate) mod expression;
+pub(crate) mod geo;
 pub(crate) mod glob;
 pub(crate) mod header_ops;
 pub(crate) mod host_index;

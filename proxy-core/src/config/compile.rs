@@ -11,12 +11,13 @@ use super::connection_policies::{self, Plans};
 use super::error::{BuildError, BuildErrors};
 use super::https::{self, Https};
 use super::routes::{self, DoorsInScope};
-use super::{logs, metrics, sockets, support};
+use super::{handlers, logs, metrics, sockets, support};
 use crate::auth::Verifier;
 use crate::environment::Environment;
 use crate::failure_log::FailureGates;
 use crate::forward::proxy::Proxy;
 use crate::forward::view::{Entry, ServerView, View};
+use crate::geo::{Asking, Source, Sources, Terms};
 use crate::http::forwarded::Trusted;
 use crate::http::frames::FrameLimits;
 use crate::http::server::HttpSettings;
@@ -51,6 +52,9 @@ pub(crate) struct Compiled {
     pub(crate) warnings: Vec<String>,
 }
 
+/// Sources of countries, each with how it is to be kept up to date.
+pub(crate) type GeoSources = Vec<(Arc<Source>, Terms)>;
+
 /// A listener before its sockets are bound.
 #[derive(Clone, Debug)]
 pub(crate) struct Planned {
@@ -79,6 +83,8 @@ pub(crate) struct Surroundings {
     pub(crate) gates: Arc<Gates>,
     /// The sources whose upstreams are found out.
     pub(crate) directories: Directories,
+    /// Who knows the countries of clients.
+    pub(crate) geo: Arc<Sources>,
     /// What `{env.NAME}` stands for.
     pub(crate) environment: Environment,
     /// Whether a line of a request's head may end with a line feed alone.
@@ -118,6 +124,10 @@ pub(crate) struct Compiler<'a> {
     pub(crate) named: BTreeMap<String, usize>,
     /// How many proxies there are so far whose connections are made in the same way.
     pub(super) lanes: HashMap<Lane, usize>,
+    /// Who is asked for countries where no `doors_geo` says so.
+    pub(super) countries: Asking,
+    /// The sources of its `doors_geo`s, and how each is kept up to date.
+    pub(super) geo: GeoSources,
     /// The authorities that the system trusts, once a proxy asks for them.
     pub(super) system_roots: Option<SystemRoots>,
 }
@@ -142,6 +152,8 @@ pub(crate) fn compile(config: &model::Config, surroundings: &Surroundings) -> Re
         doors_of_server: Vec::new(),
         named: BTreeMap::new(),
         lanes: HashMap::new(),
+        countries: handlers::countries(config, surroundings),
+        geo: Vec::new(),
         system_roots: None,
     };
     let compiled = compiler.compile(config);
@@ -151,6 +163,8 @@ pub(crate) fn compile(config: &model::Config, surroundings: &Surroundings) -> Re
         clusters,
         log_files,
         proxies,
+        countries,
+        mut geo,
         ..
     } = compiler;
     if !errors.is_empty() {
@@ -159,6 +173,8 @@ pub(crate) fn compile(config: &model::Config, surroundings: &Surroundings) -> Re
     let (servers, listeners) = compiled;
     let grace = config.apps.http.as_ref().and_then(|app| app.grace_period);
     let mut view = View::new(servers, clusters, proxies, grace);
+    geo.extend(countries.asked());
+    view.geo = geo;
     view.log_files = log_files;
     view.shutdown_delay = config
         .apps

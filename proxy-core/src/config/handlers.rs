@@ -1,6 +1,7 @@
 //! Handlers: what a route does.
 
 mod answers;
+mod geo;
 mod headers;
 mod rewrite;
 mod vars;
@@ -13,6 +14,7 @@ use doors_token::TokenCipher;
 use http::StatusCode;
 
 pub(super) use self::answers::{status, status_or_template};
+pub(super) use self::geo::countries;
 pub(super) use self::headers::{ops, response_matcher, response_ops};
 pub(super) use self::rewrite::rewrite;
 use super::compile::Compiler;
@@ -49,12 +51,7 @@ fn one(compiler: &mut Compiler<'_>, handler: &model::Handler, scope: &mut DoorsI
         model::Handler::CopyResponseHeaders(copy) => {
             Handler::CopyFields(Box::new(headers::copy(compiler, copy)))
         }
-        model::Handler::DoorsGeo(_) => {
-            compiler.warn_once(
-                "doors_geo lets every request pass: redirects by country come with a later version",
-            );
-            return None;
-        }
+        model::Handler::DoorsGeo(geo) => Handler::Geo(Box::new(geo::compile(compiler, geo)?)),
         model::Handler::DoorsHandler(doors) => Handler::Doors(Arc::new(self::doors(compiler, doors, scope)?)),
         model::Handler::Encode(encode) => Handler::Encode(Box::new(encode::compile(compiler, encode))),
         model::Handler::Error(error) => Handler::Raise(Box::new(answers::raise(compiler, error))),

@@ -68,6 +68,13 @@ fn others(compiler: &mut Compiler<'_>, set: &model::MatcherSet) -> Vec<Matcher> 
             .as_ref()
             .map(|ip| Matcher::ClientIp(ranges(compiler, ip))),
     );
+    list.extend(set.geo_country.as_ref().and_then(|codes| {
+        let countries = codes.iter().filter_map(|code| code.as_bytes().try_into().ok());
+        Some(Matcher::GeoCountry(
+            countries.collect(),
+            compiler.slots.countries()?,
+        ))
+    }));
     if !set.vars.is_empty() {
         let vars = set.vars.iter().map(|(key, wanted)| VarMatcher {
             value: subject(compiler, key),

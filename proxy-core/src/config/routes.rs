@@ -28,7 +28,10 @@ pub(super) struct Compiled {
 pub(super) fn compile(compiler: &mut Compiler<'_>, server: &model::Server, counts: bool) -> Compiled {
     let numbers = server.named_routes.keys().cloned().zip(0..);
     compiler.named = numbers.collect();
-    compiler.slots = Slots::new(compiler.surroundings.environment.clone());
+    compiler.slots = Slots::new(
+        compiler.surroundings.environment.clone(),
+        compiler.countries.clone(),
+    );
     compiler.names = Arc::default();
     compiler.doors_of_server.clear();
     let mut routes = list(compiler, &server.routes, &mut DoorsInScope::new());

@@ -32,6 +32,7 @@ impl Facts for Reconciler {
             .sample(&[], sum.upstream_connects);
         page.family(&names::LOG_LINES_DROPPED)
             .sample(&[], sum.log_lines_dropped);
+        self.surroundings.geo.write(page);
         let upstreams = self.upstreams();
         if upstreams.is_empty() {
             return;

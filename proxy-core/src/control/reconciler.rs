@@ -290,11 +290,12 @@ impl Reconciler {
         state.listeners.become_next(&mut next);
         view.settle_logs();
         view.settle_gates();
-        let checks = view.checks();
+        let (checks, geo) = (view.checks(), view.geo.clone());
         self.views.publish(view);
         lock(&self.old_views).push(last);
         self.surroundings.resolvers.begin();
         self.surroundings.prober.watch(checks);
+        self.surroundings.geo.watch(&geo);
         let revision = self.revision() + 1;
         self.running.publish(Running {
             revision,

@@ -2,6 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use doors_routing::GeoDecision;
+
 use super::names::Names;
 use super::report::{self, Destination, Outcome, Refusal, Step};
 use crate::error::Failure;
@@ -135,6 +137,14 @@ fn described(handler: &Handler, cx: &Context) -> (&'static str, Option<String>) 
                 .map_or_else(|| cx.target(), |target| target.as_str());
             Some(format!("to {method} {}", report::masked(target)))
         }
+        Handler::Geo(geo) => Some(match geo.decide(cx) {
+            GeoDecision::Pass(reason) => format!("passes: {reason}"),
+            GeoDecision::Redirect(redirect) => format!(
+                "from {}, so to {}",
+                redirect.country.escape_ascii(),
+                report::masked(&redirect.location())
+            ),
+        }),
         Handler::LimitBody(most) => Some(format!("at most {most} bytes")),
         _ => None,
     };
@@ -144,6 +154,7 @@ fn described(handler: &Handler, cx: &Context) -> (&'static str, Option<String>) 
         Handler::CopyFields(_) => "copy_response_headers",
         Handler::Doors(_) => "doors_handler",
         Handler::Encode(_) => "encode",
+        Handler::Geo(_) => "doors_geo",
         Handler::Headers(_) => "headers",
         Handler::Invoke(_) => "invoke",
         Handler::LimitBody(_) | Handler::SetBody(_) => "request_body",

@@ -181,6 +181,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             in_errors: false,
             is_unhandled: false,
         });
+        (journey.cx.worker, journey.cx.via_trusted_proxy) = (worker.number, client.via_trusted_proxy);
         if server.asked.any() {
             journey.cx.facts = Some(Box::new(Facts {
                 closing,
@@ -242,6 +243,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
                 Some(Next::Answer(None))
             }
             Step::Static(fixed) => self.say(fixed),
+            Step::Answer(response) => Some(self.settle(*response)),
             Step::Proxy(number) => self.proxy(number),
             Step::Authenticate(users) => self.authenticate(users),
             Step::CopyResponse(status) => self.copy(status),

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::access_log::AccessLogs;
 use super::proxy::{self, Proxy};
 use crate::failure_log::FailureGates;
+use crate::geo::{Source, Terms};
 use crate::http::clients::Clients;
 use crate::http::connection::{Connection, Group};
 use crate::http::forwarded::Trusted;
@@ -46,6 +47,8 @@ pub(crate) struct View {
     pub(crate) shutdown_delay: Duration,
     /// Log files, and how they go on once this view is the current one.
     pub(crate) log_files: Vec<(Arc<LogWriter>, FileSettings)>,
+    /// Who knows the countries of clients, and how each is kept up to date.
+    pub(crate) geo: Vec<(Arc<Source>, Terms)>,
     names: Vec<Arc<Name>>,
 }
 
@@ -146,6 +149,7 @@ impl View {
             proxies: proxies.into(),
             entries: Vec::new(),
             log_files: Vec::new(),
+            geo: Vec::new(),
             grace: grace.filter(|grace| !grace.is_zero()).unwrap_or(GRACE),
             shutdown_delay: Duration::ZERO,
         }

@@ -74,7 +74,7 @@ impl Format {
 // === impl Exposition ===
 
 impl Exposition {
-    pub(super) fn new(format: Format) -> Self {
+    pub(crate) fn new(format: Format) -> Self {
         Self {
             format,
             out: String::with_capacity(16 * 1024),
@@ -103,7 +103,7 @@ impl Exposition {
         }
     }
 
-    pub(super) fn finish(mut self) -> Page {
+    pub(crate) fn finish(mut self) -> Page {
         if self.format == Format::OpenMetrics {
             self.out.push_str("# EOF\n");
         }

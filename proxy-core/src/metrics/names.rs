@@ -122,6 +122,33 @@ pub(crate) const LOG_LINES_DROPPED: Family = counter(
     "Lines of access logs that were dropped because they could not be written fast enough.",
 );
 
+// === countries, where `doors_geo` is configured ===
+
+pub(crate) const GEO_REQUESTS: Family = counter(
+    "doorway_geo_requests_total",
+    "Requests that came to a doors_geo, by what became of them: redirected, or why they passed.",
+);
+pub(crate) const GEO_COUNTRIES: Family = counter(
+    "doorway_geo_countries_total",
+    "Those of them whose country was found, by country and by whether they were redirected.",
+);
+pub(crate) const GEO_AGE: Family = gauge(
+    "doorway_geo_database_age_seconds",
+    "The time since a database of countries was last known to be up to date; none without data.",
+);
+pub(crate) const GEO_PREFIXES: Family = gauge(
+    "doorway_geo_database_prefixes",
+    "The networks that a database of countries was made of, by address family.",
+);
+pub(crate) const GEO_COUNTRIES_KNOWN: Family = gauge(
+    "doorway_geo_database_countries",
+    "The countries that a database knows networks of.",
+);
+pub(crate) const GEO_FAILURES: Family = gauge(
+    "doorway_geo_database_failures",
+    "Attempts to update a database of countries that failed since the last one that did not.",
+);
+
 // === the process ===
 
 pub(crate) const PROCESS_CPU: Family = counter(

@@ -8,6 +8,7 @@ mod vars;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use doors_routing::{Country, Located};
 use http::{Method, Version, header};
 
 pub(crate) use self::fields::{FieldMatcher, FieldRegexp, Wanted};
@@ -18,6 +19,7 @@ use super::expression::Expression;
 use super::glob::PathPattern;
 use super::regexp::Regexp;
 use crate::error::Failure;
+use crate::geo::Source;
 use crate::ip_set::IpSet;
 use crate::request::Context;
 
@@ -41,6 +43,8 @@ pub(crate) enum Matcher {
     Protocol(Protocol),
     RemoteIp(Arc<IpSet>),
     ClientIp(Arc<IpSet>),
+    /// The client is in one of these countries.
+    GeoCountry(Box<[Country]>, Arc<Source>),
     /// One of them is enough; without any it matches.
     Vars(Vec<VarMatcher>),
     /// One of them is enough; without any it matches.
@@ -145,6 +149,7 @@ impl Matcher {
             Self::Protocol(_) => "protocol",
             Self::RemoteIp(_) => "remote_ip",
             Self::ClientIp(_) => "client_ip",
+            Self::GeoCountry(..) => "geo_country",
             Self::Vars(_) => "vars",
             Self::VarsRegexp(_) => "vars_regexp",
             Self::Not(_) => "not",
@@ -161,6 +166,9 @@ impl Matcher {
             Self::Protocol(protocol) => protocol.matches(cx),
             Self::RemoteIp(set) => cx.peer.is_some_and(|peer| set.contains(peer.ip())),
             Self::ClientIp(set) => cx.client_ip.is_some_and(|ip| set.contains(ip)),
+            Self::GeoCountry(countries, source) => {
+                matches!(source.locate(cx.client_ip), Located::In(country) if countries.contains(&country))
+            }
             Self::Vars(vars) => vars.is_empty() || vars.iter().any(|one| one.matches(cx)),
             Self::VarsRegexp(vars) => vars.is_empty() || vars.iter().any(|one| one.matches(cx)),
             Self::Not(sets) => {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::copy::CopyFields;
 use super::doors::Doors;
+use super::geo::Geo;
 use super::header_ops::{HeaderOps, ResponseOps};
 use super::host_index::HostIndex;
 use super::map::Map;
@@ -47,6 +48,7 @@ pub(crate) enum Handler {
     CopyFields(Box<CopyFields>),
     Doors(Arc<Doors>),
     Encode(Box<Encode>),
+    Geo(Box<Geo>),
     Headers(Box<Headers>),
     /// A named route, by its number.
     Invoke(usize),

@@ -10,6 +10,7 @@ use serde_json::Number;
 
 use super::map::Map;
 use crate::environment::Environment;
+use crate::geo::{Asking, Source};
 
 /// What the routes of a server say of values: the names of variables and their places, and which values are asked for
 /// at all. Names are those of placeholders, such as `http.vars.x`.
@@ -18,6 +19,7 @@ pub(crate) struct Slots {
     places: HashMap<String, Slot>,
     asked: Asked,
     environment: Environment,
+    countries: Asking,
 }
 
 /// Values that cost something to have, and that few ask for.
@@ -73,9 +75,10 @@ pub(crate) const VARS: &str = "http.vars.";
 // === impl Slots ===
 
 impl Slots {
-    pub(crate) fn new(environment: Environment) -> Self {
+    pub(crate) fn new(environment: Environment, countries: Asking) -> Self {
         Self {
             environment,
+            countries,
             ..Self::default()
         }
     }
@@ -98,6 +101,11 @@ impl Slots {
     /// A variable of the environment.
     pub(crate) fn environment(&self, name: &str) -> Option<String> {
         self.environment.get(name)
+    }
+
+    /// Who knows the countries of clients, from now on asked for them.
+    pub(crate) fn countries(&self) -> Option<Arc<Source>> {
+        self.countries.ask()
     }
 
     /// Something asks for the value of `placeholder`.

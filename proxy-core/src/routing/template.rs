@@ -8,10 +8,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use caddy_config::{Part, Placeholder, ProxyPart};
+use doors_routing::Located;
 
 pub(crate) use self::render::proto;
 use super::map::{Given, Map};
 use super::slots::{Slot, Slots, Value};
+use crate::geo::Source;
 use crate::request::Context;
 
 /// Text with placeholders, as the configuration's language defines them. Names of variables are places already, and
@@ -31,6 +33,8 @@ enum Piece {
         slot: Slot,
         unset: Box<str>,
     },
+    /// The country of the client.
+    Country(Arc<Source>),
 }
 
 /// What becomes of a placeholder that nothing has a value for.
@@ -111,6 +115,7 @@ impl Template {
                     continue;
                 }
                 Piece::Placeholder { placeholder, .. } => Some(placeholder),
+                Piece::Country(_) => Some(&Placeholder::GeoCountry),
                 Piece::Variable { .. } => None,
             };
             let mut text = String::new();
@@ -142,7 +147,7 @@ impl Template {
     /// Whether it asks for the upstream that was chosen. A variable may be made of anything.
     pub(crate) fn asks_for_upstream(&self) -> bool {
         self.0.iter().any(|piece| match piece {
-            Piece::Text(_) => false,
+            Piece::Text(_) | Piece::Country(_) => false,
             Piece::Placeholder { placeholder, .. } => {
                 matches!(placeholder, Placeholder::Upstream(_) | Placeholder::Proxy(_))
             }
@@ -171,6 +176,9 @@ fn piece(placeholder: &Placeholder, unknown: Unknown, slots: &mut Slots) -> Piec
     };
     match placeholder {
         Placeholder::Env(name) => Piece::Text(slots.environment(name).unwrap_or_default().into()),
+        Placeholder::GeoCountry => slots
+            .countries()
+            .map_or_else(|| Piece::Text(Box::default()), Piece::Country),
         Placeholder::System(part) => Piece::Text(render::system(*part).into()),
         Placeholder::Var(_) => Piece::Variable {
             slot: slots.of(&name),
@@ -209,6 +217,11 @@ impl Piece {
     fn render_to(&self, out: &mut String, cx: &Context, maps: &mut u32) {
         match self {
             Self::Text(text) => out.push_str(text),
+            Self::Country(source) => {
+                if let Located::In(country) = source.locate(cx.client_ip) {
+                    out.extend(country.map(char::from));
+                }
+            }
             Self::Placeholder { placeholder, unset } => {
                 if !render::placeholder(placeholder, cx, out) {
                     out.push_str(unset);

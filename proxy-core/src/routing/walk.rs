@@ -3,7 +3,7 @@
 use std::slice;
 
 use doors_routing::{Decision, GoneReason};
-use http::HeaderValue;
+use http::{HeaderValue, Response};
 
 use super::doors::Doors;
 use super::header_ops::{OfAnswer, OfRequest, ResponseOps};
@@ -13,6 +13,7 @@ use super::routes::{Authenticate, Destinations, Handler, Headers, Metrics, Route
 use super::slots::Value;
 use super::template::Template;
 use super::trace::Tracer;
+use crate::body::Body;
 use crate::encode::{self, Encode};
 use crate::error::{Failure, Reason};
 use crate::request::{Context, host_name};
@@ -41,6 +42,8 @@ pub(crate) struct Walk<'v, T = ()> {
 pub(crate) enum Step<'v> {
     /// Answer with this, or with nothing.
     Static(&'v StaticResponse),
+    /// This is the answer.
+    Answer(Box<Response<Body>>),
     /// Forward by the proxy of this number.
     Proxy(usize),
     /// The token in the path names no pod.
@@ -166,6 +169,7 @@ impl<'v, T: Tracer<'v>> Walk<'v, T> {
                 Decision::Gone(reason) => return Some(Step::Gone(doors, reason)),
                 decision => self.doors = Some((doors, decision)),
             },
+            Handler::Geo(geo) => return geo.run(cx).map(Box::new).map(Step::Answer),
             Handler::Static(response) => return Some(Step::Static(response)),
             Handler::Proxy(number) => return Some(Step::Proxy(*number)),
             Handler::Authenticate(users) => return Some(Step::Authenticate(users)),
