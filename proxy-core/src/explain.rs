@@ -77,6 +77,8 @@ pub(crate) async fn explain(
         port,
         listening: listeners.iter().map(|one| one.address.to_string()).collect(),
     })?;
+    surroundings.geo.watch(&view.geo);
+    surroundings.geo.restore().await;
     let request = request(inquiry).ok_or(ExplainError::Url)?;
     let connection = Connection::new(SocketAddr::new(inquiry.from, 0), listener.entry.tls.is_some());
     let views = Arc::new(Snapshot::new(View::default()));

@@ -261,6 +261,8 @@ impl Proxy {
             self.reconciler.close().await;
             std::future::pending::<()>().await;
         };
+        // Requests that wait in the sockets' queues are to find what was known before.
+        self.geo.restore().await;
         let (ended, mut reports) = mpsc::unbounded_channel();
         for thread in self.threads {
             thread.start(closing.clone(), ended.clone());
@@ -306,7 +308,11 @@ fn surroundings(options: &Options) -> Result<Surroundings, BuildErrors> {
         breakers: Arc::default(),
         gates: Arc::default(),
         directories: Directories::default(),
-        geo: Arc::new(Sources::new(options.workers.max(1) + 1)),
+        geo: Arc::new(Sources::new(
+            options.data_dir.as_deref(),
+            &options.environment,
+            options.workers.max(1) + 1,
+        )),
         environment: options.environment.clone(),
         bare_line_feeds: options.bare_line_feeds,
         strict: options.strict,

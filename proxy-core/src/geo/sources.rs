@@ -1,23 +1,40 @@
 //! All databases of countries: one for each address of an archive, from one configuration to the next.
 
 use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher as _;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use geo_db::updater::{Proxies, Settings, Updater};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
+use tracing::error;
 
 use super::counts::Counts;
 use super::source::{Source, Terms};
 use crate::clock;
+use crate::environment::Environment;
 use crate::metrics::{Exposition, names};
+
+/// Where archives are kept, in the data directory.
+const DIRECTORY: &str = "geo";
 
 /// The databases in use. Share it behind an [`Arc`]; [`run`](Self::run) must run for any to be kept up to date.
 #[derive(Debug)]
 pub(crate) struct Sources {
+    /// Where archives are kept. `None`: nowhere.
+    directory: Option<PathBuf>,
+    /// How they are fetched.
+    proxies: Proxies,
     known: Mutex<HashMap<Option<String>, Weak<Source>>>,
     /// What the running configuration wants, which keeps it.
     wanted: Mutex<Vec<(Arc<Source>, Terms)>>,
+    /// Those that have read what is kept and have not run yet.
+    restored: Mutex<Vec<(Arc<Source>, Terms, Updater)>>,
     changed: Notify,
     counts: Arc<Counts>,
 }
@@ -32,9 +49,12 @@ pub(crate) struct Asking {
 // === impl Sources ===
 
 impl Sources {
-    /// Requests are counted by so many workers.
-    pub(crate) fn new(workers: usize) -> Self {
+    /// Archives are kept in the directory `data`; requests are counted by so many workers.
+    pub(crate) fn new(data: Option<&Path>, environment: &Environment, workers: usize) -> Self {
         Self {
+            directory: data.map(|data| data.join(DIRECTORY)),
+            proxies: Proxies::from_vars(|name| environment.get(name)),
+            restored: Mutex::default(),
             known: Mutex::default(),
             wanted: Mutex::default(),
             changed: Notify::new(),
@@ -115,9 +135,77 @@ impl Sources {
         }
     }
 
+    /// Puts the archives that are kept in place, for requests that come with the next one.
+    pub(crate) async fn restore(&self) {
+        let wanted = lock(&self.wanted).clone();
+        for (source, terms) in wanted {
+            if let Some(mut updater) = self.updater(&source, terms) {
+                updater.restore().await;
+                lock(&self.restored).push((source, terms, updater));
+            }
+        }
+    }
+
     /// Keeps databases up to date until `stop` is cancelled. Run it once.
     pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken) {
-        stop.cancelled().await;
+        let mut running: Vec<(Arc<Source>, Terms, CancellationToken)> = Vec::new();
+        let mut updates = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = self.changed.notified() => {
+                    let wanted = lock(&self.wanted).clone();
+                    running.retain(|(source, terms, gone)| {
+                        let stays = wanted.iter().any(|wanted| is(wanted, source, *terms));
+                        if !stays {
+                            gone.cancel();
+                        }
+                        stays
+                    });
+                    for (source, terms) in wanted {
+                        if running.iter().any(|(known, now, _)| is(&(Arc::clone(known), *now), &source, terms)) {
+                            continue;
+                        }
+                        let gone = CancellationToken::new();
+                        if let Some(updater) = self.begin(&source, terms) {
+                            updates.push(updater.run(gone.clone()));
+                        }
+                        running.push((source, terms, gone));
+                    }
+                }
+                Some(()) = updates.next() => {}
+            }
+        }
+    }
+
+    /// The updater that has read what is kept, or a new one.
+    fn begin(&self, source: &Arc<Source>, terms: Terms) -> Option<Updater> {
+        let mut restored = lock(&self.restored);
+        let found = restored
+            .iter()
+            .position(|(known, now, _)| Arc::ptr_eq(known, source) && *now == terms);
+        let found = found.map(|place| restored.swap_remove(place).2);
+        drop(restored);
+        found.or_else(|| self.updater(source, terms))
+    }
+
+    fn updater(&self, source: &Source, terms: Terms) -> Option<Updater> {
+        let mut settings = Settings {
+            directory: self.directory.clone(),
+            proxies: self.proxies.clone(),
+            ..Settings::default()
+        };
+        if let Some(url) = &source.url {
+            settings.url.clone_from(url);
+        }
+        settings.interval = terms.interval.unwrap_or(settings.interval);
+        settings.timeout = terms.timeout.unwrap_or(settings.timeout);
+        let seed = RandomState::new().hash_one(0);
+        Updater::try_new(settings, source.database.clone(), clock::wall, seed)
+            .inspect_err(
+                |error| error!(%error, source = source.name(), "the countries of addresses are not updated"),
+            )
+            .ok()
     }
 }
 
@@ -141,6 +229,11 @@ impl Asking {
     pub(crate) fn asked(self) -> Option<(Arc<Source>, Terms)> {
         self.source.filter(|_| self.asked.load(Ordering::Relaxed))
     }
+}
+
+/// Whether one that is wanted is this one.
+fn is(wanted: &(Arc<Source>, Terms), source: &Arc<Source>, terms: Terms) -> bool {
+    Arc::ptr_eq(&wanted.0, source) && wanted.1 == terms
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

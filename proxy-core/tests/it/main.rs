@@ -21,6 +21,7 @@ mod doors;
 mod drain;
 mod dynamic;
 mod explain;
+mod geo;
 mod headers;
 mod health;
 mod logs;

@@ -11,6 +11,9 @@ use crate::config::compile::{Compiler, Surroundings};
 use crate::geo::{Asking, Terms};
 use crate::routing::geo::Geo;
 
+/// What is longer is a mistake.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// Compiles a `doors_geo`.
 pub(super) fn compile(compiler: &mut Compiler<'_>, geo: &model::DoorsGeo) -> Option<Geo> {
     let scheme = match geo.redirect_scheme {
@@ -27,10 +30,17 @@ pub(super) fn compile(compiler: &mut Compiler<'_>, geo: &model::DoorsGeo) -> Opt
         None => StatusCode::TEMPORARY_REDIRECT,
         Some(code) => status(compiler, code)?,
     };
+    let terms = terms(geo);
+    if terms.interval.max(terms.timeout) > Some(LONGEST) {
+        return compiler.unsupported(
+            "an update_interval or a download_timeout of more than a year",
+            "write less",
+        );
+    }
     let sources = &compiler.surroundings.geo;
     let source = sources.of(geo.tarball_url.as_deref());
     let counts = sources.counts();
-    compiler.geo.push((source.clone(), terms(geo)));
+    compiler.geo.push((source.clone(), terms));
     Some(Geo {
         redirects,
         status,
