@@ -69,9 +69,9 @@ async fn mirror() -> Recorder {
 fn site(mirror: &Recorder, options: &str) -> String {
     format!(
         "{{\n\tadmin off\n\tservers {{\n\t\ttrusted_proxies static 127.0.0.0/8\n\t}}\n}}\n\
-         http://{HOST}:0, http://eu.test:0 {{\n\tbind 127.0.0.1\n\tdoors_geo {{\n\
+         http://{HOST}:0, http://eu.test:0 {{\n\tbind 127.0.0.1\n\troute {{\n\tdoors_geo {{\n\
          \t\ttarball_url http://{}/a.tar.gz\n\t\teu.test {{\n\t\t\tDE\n\t\t}}\n{options}\t}}\n\
-         \t@american geo_country US\n\trespond @american \"hello US\"\n\trespond \"from {{geo.country}}\"\n}}\n",
+         \t@american geo_country US\n\trespond @american \"hello US\"\n\trespond \"from {{geo.country}}\"\n\t}}\n}}\n",
         mirror.addr()
     )
 }
