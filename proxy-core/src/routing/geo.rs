@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use doors_routing::{GeoDecision, GeoRedirects, GeoRequest, PassReason, is_system_path};
-use http::header::{self, HeaderValue};
+use http::header::{self, HeaderName, HeaderValue};
 use http::{Method, Response, StatusCode};
 
 use crate::body::Body;
 use crate::geo::{Counts, Outcome, Source};
-use crate::http::forwarded::X_FORWARDED_PROTO;
 use crate::request::{self, Context};
+
+/// Where a trusted proxy says what the client speaks.
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
 /// A compiled `doors_geo`.
 #[derive(Debug)]
