@@ -20,7 +20,7 @@ pub enum Problem {
     #[error("this is no gzip stream")]
     NotGzip,
     /// The stream ends early, its checksum is wrong, or what it holds is no tar.
-    #[error("damaged: {0}")]
+    #[error("damaged: {}", printable(.0))]
     Damaged(#[source] io::Error),
     /// The bytes could not be read at all.
     #[error("cannot be read: {0}")]
@@ -44,7 +44,7 @@ pub enum Problem {
     #[error("the country has two files")]
     Twice,
     /// A country's file is not what it should be. The text names the line.
-    #[error("{0}")]
+    #[error("{}", content(.0))]
     Content(#[source] serde_json::Error),
     /// The countries or prefixes do not fit into a table.
     #[error("{0}")]
@@ -122,4 +122,23 @@ impl Problem {
             _ => Self::Read(error),
         }
     }
+}
+
+/// An error about bytes of a stranger may quote them: what is told of it is printable and short.
+fn printable(error: &impl fmt::Display) -> String {
+    const MOST: usize = 200;
+    let text = error.to_string();
+    let shown = text
+        .chars()
+        .take(MOST)
+        .map(|c| if c.is_control() { '?' } else { c });
+    shown.collect()
+}
+
+/// The place stands at the end of the text, and must not be cut off with it.
+fn content(error: &serde_json::Error) -> String {
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let text = error.to_string();
+    let text = text.strip_suffix(&place).unwrap_or(&text);
+    printable(&text) + &place
 }

@@ -154,6 +154,10 @@ fn one_bad_file_refuses_the_archive_with_its_name_and_line() {
             "is no IPv4 prefix",
         ),
         (json(&"D".repeat(10_000), &[]), "is not DE"),
+        (
+            DE.replace("[\"192.0.2.0/24\"]", &format!("\"{}\"", "x".repeat(10_000))),
+            "at line 1 column",
+        ),
     ];
     for (content, expected) in cases {
         let error = error(
