@@ -25,7 +25,7 @@ use self::{
     wait::Waits,
 };
 pub use self::{
-    fetch::Progress,
+    fetch::{Progress, without_secrets},
     settings::{DEFAULT_URL, Proxies, Settings, SettingsError},
 };
 use crate::{

@@ -33,7 +33,7 @@ use self::adapt::Content;
 use self::document::{Document, Edit, Pointer};
 use self::keeper::{Change, Engine, Keeper, Origin, Refused, Settings, Target};
 use crate::BuildErrors;
-use crate::control::{Applied, Authority, Control, PodState, UpstreamState};
+use crate::control::{Applied, Authority, Control, GeoState, PodState, UpstreamState};
 use crate::tasks::Drained;
 
 /// How long requests under way may take once the API ends.
@@ -185,6 +185,10 @@ impl Engine for Control {
 
     fn pods(&self) -> Vec<PodState> {
         Self::pods(self)
+    }
+
+    fn geo(&self) -> Vec<GeoState> {
+        Self::geo(self)
     }
 
     fn authority(&self) -> Option<Authority> {

@@ -17,7 +17,7 @@ use caddy_config::Config;
 
 use crate::config::BuildErrors;
 
-pub use facts::{Authority, BreakerState, PodState, UpstreamState};
+pub use facts::{Authority, BreakerState, GeoState, PodState, UpstreamState};
 pub(crate) use reconciler::Reconciler;
 
 /// Replaces the configuration of a running proxy, and tells what it is. Cheap to clone.
@@ -93,6 +93,11 @@ impl Control {
     /// The pods that requests with a token reached within the last hour, or still use, in the order of their addresses.
     pub fn pods(&self) -> Vec<PodState> {
         self.0.pods()
+    }
+
+    /// The databases that say where clients are, in the order of the configuration.
+    pub fn geo(&self) -> Vec<GeoState> {
+        self.0.geo()
     }
 
     /// The metrics of the process, in the text format of Prometheus that suits a client best that sends this `Accept`,

@@ -45,7 +45,9 @@ pub use admin::{Admin, AdminError, AdminOptions, LoadError, Source};
 pub use auth::{HashError, HashPasswordError, PasswordAlgorithm, hash_password};
 pub use body::{Body, BoxError};
 pub use config::{BuildError, BuildErrors};
-pub use control::{Applied, Authority, BreakerState, Commit, Control, Part, PodState, UpstreamState};
+pub use control::{
+    Applied, Authority, BreakerState, Commit, Control, GeoState, Part, PodState, UpstreamState,
+};
 pub use environment::Environment;
 pub use forward::pipeline::{Aborted, Handler};
 pub use http::connection::Connection;

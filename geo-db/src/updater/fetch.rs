@@ -208,6 +208,11 @@ fn proxies(settings: &Proxies) -> Result<Vec<Proxy>, SettingsError> {
         .collect()
 }
 
+/// A URL without what may be secret in it: user, password and query. What is no URL is not shown at all.
+pub fn without_secrets(url: &str) -> String {
+    Url::parse(url).map_or_else(|_| "(no URL)".to_owned(), |url| shown(&url))
+}
+
 fn shown(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     let port = url.port().map_or_else(String::new, |port| format!(":{port}"));

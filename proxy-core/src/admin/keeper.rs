@@ -18,7 +18,7 @@ use super::body::Room;
 use super::document::{Document, Edit, EditError, MatchError, Pointer};
 use super::endpoint::{AdminError, Endpoint, Serving};
 use crate::BuildErrors;
-use crate::control::{Applied, Authority, PodState, UpstreamState};
+use crate::control::{Applied, Authority, GeoState, PodState, UpstreamState};
 use crate::snapshot::Snapshot;
 use crate::tasks::Tasks;
 
@@ -38,6 +38,9 @@ pub(super) trait Engine: Send + Sync + std::fmt::Debug {
 
     /// The pods that tokens reached.
     fn pods(&self) -> Vec<PodState>;
+
+    /// The databases that say where clients are.
+    fn geo(&self) -> Vec<GeoState>;
 
     /// The internal certificate authority, if there is one.
     fn authority(&self) -> Option<Authority>;

@@ -8,7 +8,7 @@ use http::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
 use super::reply::Reply;
-use crate::control::{Authority, PodState, UpstreamState};
+use crate::control::{Authority, GeoState, PodState, UpstreamState};
 
 /// The one authority there is.
 const LOCAL: &str = "local";
@@ -51,6 +51,24 @@ pub(super) fn pods(all: &[PodState], now: SystemTime) -> Reply {
             "last_request": since_epoch.saturating_sub(pod.idle).as_secs(),
             "idle_seconds": pod.idle.as_secs(),
             "fresh": pod.fresh,
+        })
+    };
+    Reply::value(&Value::from(all.iter().map(one).collect::<Vec<_>>()))
+}
+
+/// `/doors/geo`: how old what is known of clients' countries is, and what keeps it from being renewed.
+pub(super) fn geo(all: &[GeoState]) -> Reply {
+    let one = |geo: &GeoState| {
+        json!({
+            "source": geo.source,
+            "age_seconds": geo.age.map(|age| age.as_secs()),
+            "countries": geo.countries,
+            "ipv4": geo.ipv4,
+            "ipv6": geo.ipv6,
+            "bytes": geo.bytes,
+            "last_error": geo.last_error,
+            "failures": geo.failures,
+            "next_try_seconds": geo.next_try.map(|next| next.as_secs()),
         })
     };
     Reply::value(&Value::from(all.iter().map(one).collect::<Vec<_>>()))

@@ -118,6 +118,10 @@ async fn route(keeper: &Arc<Keeper>, head: &Parts, body: Incoming) -> Reply {
             Method::GET => report::pods(&keeper.engine().pods(), clock::wall()),
             _ => not_allowed(),
         },
+        Path::Geo => match head.method {
+            Method::GET => report::geo(&keeper.engine().geo()),
+            _ => not_allowed(),
+        },
         Path::Metrics => {
             let accept = head.headers.get(header::ACCEPT);
             let (kind, text) = keeper

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
 
 use super::Reconciler;
+use crate::clock;
 use crate::metrics::{Format, Page};
 use crate::upstream::breaker::Stand;
 use crate::upstream::cluster::Upstream;
@@ -65,6 +66,30 @@ pub struct PodState {
     pub fresh: bool,
 }
 
+/// A database of the countries of addresses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GeoState {
+    /// Where its archive comes from, without user, password and query; `ipverse` for the usual place.
+    pub source: String,
+    /// How long ago the source last said that the data is current; `None` without data.
+    pub age: Option<Duration>,
+    /// How many countries have networks.
+    pub countries: usize,
+    /// How many IPv4 networks there are.
+    pub ipv4: usize,
+    /// How many IPv6 networks there are.
+    pub ipv6: usize,
+    /// Bytes of memory that the table takes.
+    pub bytes: usize,
+    /// Why the last try to fetch the archive failed; `None` if it succeeded.
+    pub last_error: Option<String>,
+    /// Tries that failed since the last that succeeded.
+    pub failures: u32,
+    /// How long it is until the next try; `None` if none is due.
+    pub next_try: Option<Duration>,
+}
+
 /// The internal certificate authority.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -73,6 +98,28 @@ pub struct Authority {
     pub name: String,
     /// The root certificate in DER form.
     pub root: Vec<u8>,
+}
+
+// === impl GeoState ===
+
+impl GeoState {
+    fn of(source: String, status: &geo_db::Status, now: SystemTime) -> Self {
+        let loaded = status.loaded.as_ref();
+        let prefixes = loaded.map(|loaded| loaded.prefixes).unwrap_or_default();
+        Self {
+            source,
+            age: status.age(now),
+            countries: loaded.map_or(0, |loaded| loaded.countries),
+            ipv4: prefixes.ipv4,
+            ipv6: prefixes.ipv6,
+            bytes: loaded.map_or(0, |loaded| loaded.bytes),
+            last_error: status.last_error.clone(),
+            failures: status.failures,
+            next_try: status
+                .next_try
+                .map(|next| next.duration_since(now).unwrap_or_default()),
+        }
+    }
 }
 
 // === impl UpstreamState ===
@@ -168,6 +215,14 @@ impl Reconciler {
         pods.into_values().collect()
     }
 
+    /// See [`Control::geo`](super::Control::geo).
+    pub(super) fn geo(&self) -> Vec<GeoState> {
+        let now = clock::wall();
+        let all = self.surroundings.geo.statuses().into_iter();
+        all.map(|(source, status)| GeoState::of(source, &status, now))
+            .collect()
+    }
+
     /// See [`Control::metrics`](super::Control::metrics).
     pub(super) fn metrics(&self, accept: Option<&str>) -> Page {
         self.surroundings.metrics.page(Format::accepted(accept))
@@ -175,7 +230,7 @@ impl Reconciler {
 
     /// Counts a configuration that did not come so far as to be prepared.
     pub(super) fn refused(&self) {
-        self.surroundings.metrics.loaded(false, crate::clock::wall());
+        self.surroundings.metrics.loaded(false, clock::wall());
     }
 
     /// Counts a request to the admin API.

@@ -4,13 +4,15 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use doors_routing::Located;
-use geo_db::Database;
+use geo_db::{Database, updater};
 
 /// A database that is kept up to date. It outlives a configuration that another one with the same address follows.
 #[derive(Debug)]
 pub(crate) struct Source {
     /// Where its archive is. `None`: the release of ipverse/geo-ip-blocks.
     pub(crate) url: Option<String>,
+    /// The same without its secrets, as metrics and logs name it.
+    pub(crate) name: String,
     pub(crate) database: Database,
 }
 
@@ -29,6 +31,7 @@ impl Source {
     pub(crate) fn new(url: Option<&str>) -> Self {
         Self {
             url: url.map(str::to_owned),
+            name: url.map_or_else(|| "ipverse".to_owned(), updater::without_secrets),
             database: Database::default(),
         }
     }
@@ -45,11 +48,6 @@ impl Source {
             None if self.database.has_data() => Located::Unknown,
             None => Located::NoData,
         }
-    }
-
-    /// As metrics name it.
-    pub(super) fn name(&self) -> &str {
-        self.url.as_deref().unwrap_or("ipverse")
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
+use geo_db::Status;
 use geo_db::updater::{Proxies, Settings, Updater};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -93,6 +94,13 @@ impl Sources {
         self.changed.notify_one();
     }
 
+    /// How each database is that the running configuration wants, by its name.
+    pub(crate) fn statuses(&self) -> Vec<(String, Status)> {
+        let wanted = lock(&self.wanted);
+        let of = |(source, _): &(Arc<Source>, Terms)| (source.name.clone(), source.database.status());
+        wanted.iter().map(of).collect()
+    }
+
     /// Writes what was counted, and how each database is.
     pub(crate) fn write(&self, page: &mut Exposition) {
         self.counts.write(page);
@@ -102,7 +110,7 @@ impl Sources {
         }
         let all: Vec<_> = wanted
             .iter()
-            .map(|(source, _)| (source.name(), source.database.status()))
+            .map(|(source, _)| (source.name.as_str(), source.database.status()))
             .collect();
         let now = clock::wall();
         let loaded = || {
@@ -203,7 +211,7 @@ impl Sources {
         let seed = RandomState::new().hash_one(0);
         Updater::try_new(settings, source.database.clone(), clock::wall, seed)
             .inspect_err(
-                |error| error!(%error, source = source.name(), "the countries of addresses are not updated"),
+                |error| error!(%error, source = source.name, "the countries of addresses are not updated"),
             )
             .ok()
     }

@@ -239,23 +239,22 @@ impl<V: Service> Arrival<V> {
 
     /// Speaks HTTP; `ahead` was read before.
     fn serve(
-        self: Box<Self>,
+        self,
         stream: impl http1_codec::Stream + 'static,
         known: Option<Protocol>,
         ahead: Bytes,
     ) -> impl Future<Output = ()> + Send {
         // The rest of it is gone before the first byte is read.
-        let this = *self;
-        this.state.set_admitted();
-        let connection = match this.peer {
+        self.state.set_admitted();
+        let connection = match self.peer {
             Some(peer) => Connection::new(peer, known.is_some()),
             None => Connection::local(known.is_some()),
         };
         let connection = connection
-            .with_facts(this.local, this.secured)
-            .with_admission(this.admission);
-        let connection = Arc::new(connection.with_state(this.state));
-        let (http, service, admitted) = (this.http, this.service, this.admitted);
+            .with_facts(self.local, self.secured)
+            .with_admission(self.admission);
+        let connection = Arc::new(connection.with_state(self.state));
+        let (http, service, admitted) = (self.http, self.service, self.admitted);
         async move {
             let _admitted = admitted;
             server::serve(stream, known, ahead, connection, http, service).await;

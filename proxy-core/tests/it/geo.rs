@@ -137,6 +137,12 @@ async fn visitors_are_sent_to_the_site_of_their_country() {
         "307 https://eu.test/"
     );
 
+    let [database] = rig.control().geo().try_into().expect("there is one source");
+    assert_eq!(
+        (database.countries, database.failures, &database.last_error),
+        (2, 0, &None)
+    );
+    assert!(database.age.is_some() && database.next_try.is_some() && database.bytes > 0);
     let (_, metrics) = rig.control().metrics(None);
     for line in [
         "doorway_geo_requests_total{outcome=\"redirected\"} 6",

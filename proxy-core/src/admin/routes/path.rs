@@ -12,6 +12,7 @@ pub(in crate::admin) enum Path {
     Adapt,
     Stop,
     Upstreams,
+    Geo,
     Pods,
     Metrics,
     /// Everything below `/pki/`.
@@ -31,9 +32,10 @@ pub(in crate::admin) enum Asked {
 // === impl Path ===
 
 /// The paths that metrics tell apart. Those that end with a slash stand for all below them.
-const COUNTED: [&str; 9] = [
+const COUNTED: [&str; 10] = [
     "/adapt",
     "/config/",
+    "/doors/geo",
     "/doors/pods",
     "/id/",
     "/load",
@@ -66,6 +68,7 @@ impl Path {
             "/adapt" => Self::Adapt,
             "/stop" => Self::Stop,
             "/reverse_proxy/upstreams" => Self::Upstreams,
+            "/doors/geo" => Self::Geo,
             "/doors/pods" => Self::Pods,
             "/metrics" => Self::Metrics,
             _ if path.starts_with("/pki/") => Self::Pki(path),
