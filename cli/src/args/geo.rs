@@ -42,7 +42,7 @@ pub(crate) enum GeoCommand {
     /// Check an archive as the proxy would before it uses it
     #[command(after_help = "Examples:\n  doorway geo check geo.tar.gz")]
     Check {
-        /// The archive: a gzipped tar with country/<cc>/<cc>.json
+        /// The archive: a gzipped tar with `country/de/de.json` and so on
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
