@@ -228,6 +228,12 @@ impl GeoRedirects {
         })
     }
 
+    /// The scheme that visitors are sent to. Only [`RedirectScheme::Request`] asks for that of the request.
+    #[must_use]
+    pub fn scheme(&self) -> RedirectScheme {
+        self.scheme
+    }
+
     /// The domain that visitors from `country` belong to, as configured.
     #[must_use]
     pub fn domain(&self, country: Country) -> Option<&str> {

@@ -18,12 +18,14 @@ use std::{
     hint::black_box,
     io::Read,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
-    time::Duration,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant, SystemTime},
 };
 
 use flate2::read::GzDecoder;
 use geo_db::{
-    Table,
+    Database, Table,
     archive::{self, Limits},
 };
 use ip_network::IpNetwork;
@@ -80,6 +82,29 @@ fn main() {
         let others = time(&addresses, |address| other.longest_match(address).is_some());
         println!("{family}, inside listed prefixes: {ns:.1} ns; ip_network_table {others:.1} ns");
     }
+    stalls(table);
+}
+
+/// Prints the longest look-up while another thread puts a table in place of another a thousand times.
+fn stalls(table: Table) {
+    let table = Arc::new(table);
+    let database = Database::default();
+    let swap = || database.replace(Arc::clone(&table), "bench", SystemTime::UNIX_EPOCH);
+    swap();
+    let address = IpAddr::from([8, 8, 8, 8]);
+    let (mut longest, mut slow, mut count) = (Duration::ZERO, 0, 0_u64);
+    thread::scope(|scope| {
+        let swaps = scope.spawn(|| (0..1000).for_each(|_| swap()));
+        while !swaps.is_finished() || count < 1_000_000 {
+            let begun = Instant::now();
+            black_box(database.lookup(address));
+            let took = begun.elapsed();
+            longest = longest.max(took);
+            slow += u64::from(took > Duration::from_millis(1));
+            count += 1;
+        }
+    });
+    println!("1000 swaps during {count} look-ups: the longest took {longest:?}, {slow} more than 1 ms");
 }
 
 /// Nanoseconds for one address, the least of five runs.

@@ -51,7 +51,7 @@ pub(crate) enum GeoCommand {
 /// Where an archive is fetched from.
 #[derive(Args, Debug)]
 pub(crate) struct GeoUrl {
-    /// Its address, as `db_url` of `doors_geo` [default: the release of ipverse/geo-ip-blocks]
+    /// Its address, as `tarball_url` of `doors_geo` [default: the release of ipverse/geo-ip-blocks]
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
 }

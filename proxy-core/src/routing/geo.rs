@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use doors_routing::{GeoDecision, GeoRedirects, GeoRequest, PassReason, is_system_path};
+use doors_routing::{GeoDecision, GeoRedirects, GeoRequest, PassReason, RedirectScheme, is_system_path};
 use http::header::{self, HeaderName, HeaderValue};
 use http::{Method, Response, StatusCode};
 
@@ -29,23 +29,21 @@ pub(crate) struct Geo {
 impl Geo {
     /// The redirect that answers the request; `None`: it goes on.
     pub(crate) fn run(&self, cx: &mut Context) -> Option<Response<Body>> {
-        let (country, outcome, location) = match self.decide(cx) {
-            GeoDecision::Pass(reason) => (reason.country(), Outcome::Passed(reason), None),
-            GeoDecision::Redirect(redirect) => {
-                let location = HeaderValue::from_maybe_shared(redirect.location()).ok();
-                (Some(redirect.country), Outcome::Redirected, location)
+        let redirect = match self.decide(cx) {
+            GeoDecision::Pass(reason) => {
+                self.counts
+                    .add(cx.worker, Outcome::Passed(reason), reason.country());
+                return None;
             }
+            GeoDecision::Redirect(redirect) => redirect,
         };
-        self.counts.add(cx.worker, outcome, country);
+        self.counts
+            .add(cx.worker, Outcome::Redirected, Some(redirect.country));
+        let location = HeaderValue::from_maybe_shared(redirect.location()).ok()?;
         let mut response = Response::new(Body::empty());
         *response.status_mut() = self.status;
-        let fields = std::mem::take(&mut cx.answer);
-        *response.headers_mut() = fields;
+        *response.headers_mut() = std::mem::take(&mut cx.answer);
         let fields = response.headers_mut();
-        let Some(location) = location else {
-            cx.answer = std::mem::take(fields);
-            return None;
-        };
         fields.insert(header::LOCATION, location);
         // It is the answer for one visitor: who travels on, or shares a cache, may belong elsewhere.
         fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -64,7 +62,8 @@ impl Geo {
             method: cx.original_method().as_str(),
             target: request::target(cx.original_uri()),
             host: cx.host_port(),
-            is_https: is_https(cx),
+            // Nobody asks else, and a look for a field takes its time.
+            is_https: self.redirects.scheme() == RedirectScheme::Request && is_https(cx),
             is_upgrade: *cx.original_method() == Method::GET
                 && headers.contains_key(header::UPGRADE)
                 && http1_codec::connection_has(headers, b"upgrade"),
