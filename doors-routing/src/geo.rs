@@ -5,7 +5,7 @@ use std::fmt;
 use crate::{GeoError, is_system_path};
 
 /// Codes are two letters: so many are possible.
-const CODES: usize = 26 * 26;
+pub const COUNTRY_CODES: usize = 26 * 26;
 
 /// Where a certificate authority looks for the answer to its challenge (RFC 8555, section 8.3), from wherever in the world.
 const ACME: &str = "/.well-known/acme-challenge/";
@@ -38,7 +38,7 @@ pub type Country = [u8; 2];
 pub struct GeoRedirects {
     sites: Vec<Site>,
     /// The number of a country's site, plus one; 0: it has none.
-    by_country: Box<[u16; CODES]>,
+    by_country: Box<[u16; COUNTRY_CODES]>,
     scheme: RedirectScheme,
 }
 
@@ -153,7 +153,7 @@ impl GeoRedirects {
     {
         let mut this = Self {
             sites: Vec::new(),
-            by_country: Box::new([0; CODES]),
+            by_country: Box::new([0; COUNTRY_CODES]),
             scheme,
         };
         for (domain, countries) in redirects {
@@ -179,7 +179,7 @@ impl GeoRedirects {
         for code in countries {
             let code = code.as_ref();
             let place = country(code)
-                .and_then(place)
+                .and_then(country_place)
                 .and_then(|place| self.by_country.get_mut(place))
                 .ok_or_else(|| GeoError::Country(code.to_owned()))?;
             if *place != 0 {
@@ -241,7 +241,7 @@ impl GeoRedirects {
     }
 
     fn site(&self, country: Country) -> Option<&Site> {
-        let number = *self.by_country.get(place(country)?)?;
+        let number = *self.by_country.get(country_place(country)?)?;
         self.sites.get(usize::from(number.checked_sub(1)?))
     }
 }
@@ -353,7 +353,10 @@ fn country(code: &str) -> Option<Country> {
         .then(|| code.map(|letter| letter.to_ascii_uppercase()))
 }
 
-fn place([first, second]: Country) -> Option<usize> {
+/// The place of a code among all possible ones in the order of the alphabet, below [`COUNTRY_CODES`]; `None` if it is not
+/// two letters in upper case.
+#[must_use]
+pub fn country_place([first, second]: Country) -> Option<usize> {
     let number = |letter: u8| {
         letter
             .checked_sub(b'A')

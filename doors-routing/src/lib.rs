@@ -51,7 +51,8 @@ mod upstreams;
 pub use decision::{Decision, GoneReason};
 pub use error::{ConfigError, ConfigErrors, GeoError, UpstreamError, Warning};
 pub use geo::{
-    Country, GeoDecision, GeoRedirects, GeoRequest, Located, PassReason, Redirect, RedirectScheme,
+    COUNTRY_CODES, Country, GeoDecision, GeoRedirects, GeoRequest, Located, PassReason, Redirect,
+    RedirectScheme, country_place,
 };
 pub use path::is_system_path;
 pub use router::{MAX_COOKIE_TRIES, Router};

@@ -2,12 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use doors_routing::{Country, PassReason};
+use doors_routing::{COUNTRY_CODES, Country, PassReason, country_place};
 
 use crate::metrics::{Exposition, names};
-
-/// Pairs of letters.
-const CODES: usize = 26 * 26;
 
 /// As metrics name them, in the order of [`Outcome::place`].
 const OUTCOMES: [&str; 10] = [
@@ -66,7 +63,10 @@ impl Counts {
             Outcome::Redirected => &cell.redirected,
             Outcome::Passed(_) => &cell.passed,
         };
-        if let Some(count) = country.and_then(place).and_then(|place| by_country.get(place)) {
+        if let Some(count) = country
+            .and_then(country_place)
+            .and_then(|place| by_country.get(place))
+        {
             count.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -86,7 +86,7 @@ impl Counts {
             requests.sample(&[("outcome", name)], *count);
         }
         let mut countries = page.family(&names::GEO_COUNTRIES);
-        for place in 0..CODES {
+        for place in 0..COUNTRY_CODES {
             let code = code(place);
             let redirected = sum(&|cell| cell.redirected.get(place).map(get));
             let passed = sum(&|cell| cell.passed.get(place).map(get));
@@ -103,7 +103,11 @@ impl Counts {
 
 impl Default for Cell {
     fn default() -> Self {
-        let zeros = || std::iter::repeat_with(AtomicU64::default).take(CODES).collect();
+        let zeros = || {
+            std::iter::repeat_with(AtomicU64::default)
+                .take(COUNTRY_CODES)
+                .collect()
+        };
         Self {
             outcomes: Default::default(),
             redirected: zeros(),
@@ -131,16 +135,6 @@ impl Outcome {
             },
         }
     }
-}
-
-fn place([first, second]: Country) -> Option<usize> {
-    let number = |letter: u8| {
-        letter
-            .checked_sub(b'A')
-            .filter(|number| *number < 26)
-            .map(usize::from)
-    };
-    Some(number(first)? * 26 + number(second)?)
 }
 
 fn code(place: usize) -> String {
@@ -188,10 +182,10 @@ mod tests {
 
     #[test]
     fn every_code_has_a_place_of_its_own() {
-        for place in 0..CODES {
+        for place in 0..COUNTRY_CODES {
             let code = code(place);
             assert_eq!(
-                self::place(code.as_bytes().try_into().unwrap()),
+                country_place(code.as_bytes().try_into().unwrap()),
                 Some(place),
                 "{code}"
             );
