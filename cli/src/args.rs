@@ -3,6 +3,7 @@
 mod explain;
 mod geo;
 pub(crate) mod of_caddy;
+mod shipwick;
 
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::explain::ExplainArgs;
 pub(crate) use self::geo::{GeoArgs, GeoCommand, GeoFrom, GeoUrl};
+pub(crate) use self::shipwick::{DesiredFrom, RenderArgs, ShipwickArgs, ShipwickCommand};
 
 /// Doorway: a reverse proxy for Doors apps and the things around them.
 #[derive(Debug, Parser)]
@@ -52,6 +54,8 @@ pub(crate) enum Command {
     Token(TokenArgs),
     /// Tell the countries of addresses, and fetch and check the archive that says them
     Geo(GeoArgs),
+    /// Render desired routes as Caddy's JSON, push them to a proxy, and keep them there
+    Shipwick(ShipwickArgs),
     /// Hash a password for basic_auth
     HashPassword(HashPasswordArgs),
     /// Show a rolling deployment in the browser; needs nothing

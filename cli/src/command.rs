@@ -9,6 +9,7 @@ pub(crate) mod geo;
 pub(crate) mod hash_password;
 pub(crate) mod reload;
 pub(crate) mod run;
+pub(crate) mod shipwick;
 pub(crate) mod stop;
 pub(crate) mod token;
 pub(crate) mod validate;

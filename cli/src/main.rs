@@ -50,6 +50,7 @@ fn carry_out(command: &Command, environment: &Environment) -> Outcome {
         Command::Fmt(args) => command::fmt::fmt(args),
         Command::Demo(args) => command::demo::demo(args, environment),
         Command::Geo(args) => command::geo::geo(&args.command, environment),
+        Command::Shipwick(args) => command::shipwick::shipwick(&args.command, environment),
         Command::Token(args) => command::token::token(&args.command, environment),
         Command::HashPassword(args) => command::hash_password::hash_password(args),
         Command::Version => command::version::version(),

@@ -8,11 +8,12 @@ use super::Finding;
 use crate::metadata::{Metadata, Package};
 
 /// What a member may depend on inside the workspace, for whatever purpose.
-const EDGES: [(&str, &[&str]); 8] = [
+const EDGES: [(&str, &[&str]); 9] = [
     ("doors-token", &[]),
     ("doors-routing", &["doors-token"]),
     ("geo-db", &[]),
     ("http1-codec", &[]),
+    ("shipwick-routes", &[]),
     ("caddy-config", &["doors-token"]),
     (
         "proxy-core",
@@ -31,10 +32,11 @@ const EDGES: [(&str, &[&str]); 8] = [
             "doors-routing",
             "geo-db",
             "caddy-config",
+            "shipwick-routes",
             "proxy-core",
         ],
     ),
-    ("xtask", &[]),
+    ("xtask", &["shipwick-routes"]),
 ];
 
 /// Members that must work without a runtime.

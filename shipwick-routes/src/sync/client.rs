@@ -1,0 +1,170 @@
+//! The requests to the admin API, each over a connection of its own: a load replaces the endpoint, and what is kept open
+//! may end with it.
+
+use std::io;
+use std::pin::pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper::header::{CONNECTION, CONTENT_TYPE, HOST};
+use hyper::{Method, Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::time;
+
+use super::SyncError;
+use crate::admin_address::{AdminAddress, AdminTarget};
+
+/// The host over a socket: Caddy before 2.10 refuses all but this one, `::1` and none.
+const SOCKET_HOST: &str = "127.0.0.1";
+
+/// How much of a refusal is passed on.
+const MOST_TEXT: usize = 2048;
+
+/// Asks one admin API.
+#[derive(Debug)]
+pub(super) struct Client {
+    admin: AdminAddress,
+    timeout: Duration,
+}
+
+/// Something that bytes go through.
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+// === impl Client ===
+
+impl Client {
+    pub(super) fn new(admin: AdminAddress, timeout: Duration) -> Self {
+        Self { admin, timeout }
+    }
+
+    pub(super) fn admin(&self) -> &AdminAddress {
+        &self.admin
+    }
+
+    /// Whether the proxy runs a configuration with this `@id`.
+    pub(super) async fn has(&self, marker: &str) -> Result<bool, SyncError> {
+        let (status, _) = self
+            .send(Method::GET, &format!("/id/{marker}"), Bytes::new())
+            .await?;
+        Ok(status == StatusCode::OK)
+    }
+
+    /// Has the proxy run `configuration`.
+    pub(super) async fn load(&self, configuration: Vec<u8>) -> Result<(), SyncError> {
+        let (status, text) = self.send(Method::POST, "/load", configuration.into()).await?;
+        if status == StatusCode::OK {
+            return Ok(());
+        }
+        Err(SyncError::Rejected {
+            status: status.as_u16(),
+            text: said(&text),
+        })
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Bytes,
+    ) -> Result<(StatusCode, Vec<u8>), SyncError> {
+        let exchange = async {
+            let (stream, host) = self.connect().await.map_err(|error| error.to_string())?;
+            let mut request = Request::builder()
+                .method(method)
+                .uri(path)
+                .header(HOST, host)
+                .header(CONNECTION, "close");
+            if !body.is_empty() {
+                request = request.header(CONTENT_TYPE, "application/json");
+            }
+            let request = request.body(Full::new(body)).map_err(|error| error.to_string())?;
+            exchange(stream, request).await.map_err(|error| cause(&error))
+        };
+        let outcome = time::timeout(self.timeout, exchange).await;
+        let outcome = outcome.unwrap_or_else(|_| Err(format!("no answer within {:?}", self.timeout)));
+        outcome.map_err(SyncError::Unreachable)
+    }
+
+    async fn connect(&self) -> io::Result<(Box<dyn Stream>, String)> {
+        match self.admin.target() {
+            AdminTarget::Socket(path) => {
+                let stream = UnixStream::connect(path).await;
+                let stream =
+                    stream.map_err(|error| io::Error::other(format!("{}: {error}", path.display())))?;
+                Ok((Box::new(stream), SOCKET_HOST.to_owned()))
+            }
+            AdminTarget::Tcp(upstream) => {
+                let stream = TcpStream::connect((upstream.host(), upstream.port())).await;
+                let stream = stream.map_err(|error| io::Error::other(format!("{upstream}: {error}")))?;
+                Ok((Box::new(stream), upstream.to_string()))
+            }
+        }
+    }
+}
+
+/// Sends `request`; gives the status of the answer and the beginning of its body.
+async fn exchange(
+    stream: Box<dyn Stream>,
+    request: Request<Full<Bytes>>,
+) -> Result<(StatusCode, Vec<u8>), hyper::Error> {
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    let answer = async {
+        let (head, body) = sender.send_request(request).await?.into_parts();
+        // What was said is only shown: a body that is cut has said enough.
+        let text = if head.status == StatusCode::OK {
+            Vec::new()
+        } else {
+            beginning(body).await
+        };
+        Ok((head.status, text))
+    };
+    let (mut answer, mut connection) = (pin!(answer), pin!(connection));
+    let mut open = true;
+    loop {
+        tokio::select! {
+            answer = answer.as_mut() => return answer,
+            // How it ended is what the answer says.
+            _ended = connection.as_mut(), if open => open = false,
+        }
+    }
+}
+
+async fn beginning(mut body: Incoming) -> Vec<u8> {
+    let mut text = Vec::new();
+    while text.len() < MOST_TEXT {
+        let Some(Ok(frame)) = body.frame().await else {
+            break;
+        };
+        let Ok(data) = frame.into_data() else { break };
+        text.extend(data.into_iter().take(MOST_TEXT.saturating_sub(text.len())));
+    }
+    text
+}
+
+/// What an answer says, without its JSON if it is an admin API's.
+fn said(text: &[u8]) -> String {
+    let error = serde_json::from_slice::<serde_json::Value>(text).ok();
+    let error = error.as_ref().and_then(|body| body.get("error")?.as_str());
+    match error {
+        Some(error) => error.to_owned(),
+        None => String::from_utf8_lossy(text).trim().to_owned(),
+    }
+}
+
+/// What is at the bottom of it, which hyper does not say by itself.
+fn cause(error: &hyper::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(below) = source {
+        text.push_str(&format!(": {below}"));
+        source = below.source();
+    }
+    text
+}
