@@ -2,6 +2,7 @@
 //! may end with it.
 
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -32,6 +33,15 @@ pub(super) struct Client {
     timeout: Duration,
 }
 
+/// Which file a socket is. Whoever listens anew makes another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SocketFile {
+    device: u64,
+    inode: u64,
+    /// Inodes are used again.
+    changed: (i64, i64),
+}
+
 /// Something that bytes go through.
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
@@ -46,6 +56,19 @@ impl Client {
 
     pub(super) fn admin(&self) -> &AdminAddress {
         &self.admin
+    }
+
+    /// The socket's file, by which a proxy that has started again is noticed without a request; `None` without one.
+    pub(super) fn socket_file(&self) -> Option<SocketFile> {
+        let AdminTarget::Socket(path) = self.admin.target() else {
+            return None;
+        };
+        let file = path.symlink_metadata().ok()?;
+        Some(SocketFile {
+            device: file.dev(),
+            inode: file.ino(),
+            changed: (file.ctime(), file.ctime_nsec()),
+        })
     }
 
     /// Whether the proxy runs a configuration with this `@id`.

@@ -2,7 +2,7 @@
 
 use tokio::time::Instant;
 
-use super::client::Client;
+use super::client::{Client, SocketFile};
 use super::{Settings, SyncError, Synced};
 use crate::desired::Desired;
 use crate::render::{Fingerprint, Rendered, render};
@@ -14,8 +14,8 @@ pub(super) struct Turn {
     last: Option<(Desired, Fingerprint)>,
     /// What the proxy took last; nothing while that is not known.
     applied: Option<Fingerprint>,
-    /// When it was last known to have it.
-    verified: Option<Instant>,
+    /// When it was last known to have it, and the socket at which it was asked.
+    verified: Option<(Instant, Option<SocketFile>)>,
     /// Until when a load that nobody waits for any more could still arrive, in place of what was loaded since.
     doubt: Option<Instant>,
     routes: usize,
@@ -48,13 +48,14 @@ impl Turn {
             self.last = Some((desired, fingerprint));
         }
         if self.applied == Some(fingerprint) {
-            if self.is_fresh(settings) {
+            if self.is_fresh(client, settings) {
                 return Ok(Synced::Unchanged);
             }
             // Asked again the next time, unless there is an answer.
             self.verified = None;
+            let socket = client.socket_file();
             if client.has(&fingerprint.marker()).await? {
-                self.verified = Some(Instant::now());
+                self.verified = Some((Instant::now(), socket));
                 return Ok(Synced::Verified);
             }
         }
@@ -81,7 +82,8 @@ impl Turn {
         match &outcome {
             Ok(()) => {
                 self.applied = Some(fingerprint);
-                self.verified = Some(Instant::now());
+                // A load may make the socket anew.
+                self.verified = Some((Instant::now(), client.socket_file()));
                 self.routes = routes;
                 self.doubt = doubt;
             }
@@ -95,10 +97,13 @@ impl Turn {
     }
 
     /// Whether the proxy need not be asked yet.
-    fn is_fresh(&self, settings: &Settings) -> bool {
+    fn is_fresh(&self, client: &Client, settings: &Settings) -> bool {
         let now = Instant::now();
-        let doubted = self.doubt.is_some_and(|until| now < until);
-        let recent = |at: Instant| now.duration_since(at) < settings.verify_every;
-        !doubted && self.verified.is_some_and(recent)
+        if self.doubt.is_some_and(|until| now < until) {
+            return false;
+        }
+        self.verified.is_some_and(|(at, socket)| {
+            now.duration_since(at) < settings.verify_every && socket == client.socket_file()
+        })
     }
 }

@@ -1,6 +1,11 @@
 //! An admin API that can be told how to behave.
 
-use std::path::PathBuf;
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the server of a test ends with its runtime"
+)]
+
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
@@ -35,8 +40,9 @@ pub(super) struct Admin {
     seen: Arc<Mutex<Seen>>,
     answer: watch::Sender<Answer>,
     asked: watch::Receiver<usize>,
+    state: Server,
     server: JoinHandle<()>,
-    directory: Option<PathBuf>,
+    socket: Option<PathBuf>,
     _kept: Option<tempfile::TempDir>,
 }
 
@@ -51,17 +57,17 @@ impl Admin {
     pub(super) async fn start() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("admin.sock");
-        let listener = UnixListener::bind(&path).unwrap();
-        let mut admin = Self::new(format!("unix/{}", path.display()), |server| {
-            tokio::spawn(async move {
-                while let Ok((stream, _)) = listener.accept().await {
-                    tokio::spawn(server.clone().serve(stream));
-                }
-            })
-        });
-        admin.directory = Some(path);
+        let mut admin = Self::new(format!("unix/{}", path.display()), |server| listen(&path, server));
+        admin.socket = Some(path);
         admin._kept = Some(directory);
         admin
+    }
+
+    /// Ends and starts again at the same socket, with nothing to run.
+    pub(super) fn restart(&mut self) {
+        self.stop();
+        self.lose();
+        self.server = listen(self.socket.as_ref().unwrap(), self.state.clone());
     }
 
     pub(super) async fn start_tcp() -> Self {
@@ -90,8 +96,9 @@ impl Admin {
             seen,
             answer,
             asked: asked.subscribe(),
+            state: server.clone(),
             server: serve(server),
-            directory: None,
+            socket: None,
             _kept: None,
         }
     }
@@ -107,7 +114,7 @@ impl Admin {
     /// Nobody listens any more.
     pub(super) fn stop(&self) {
         self.server.abort();
-        if let Some(socket) = &self.directory {
+        if let Some(socket) = &self.socket {
             std::fs::remove_file(socket).unwrap();
         }
     }
@@ -199,6 +206,15 @@ impl Server {
             _ => response(404, r#"{"error":"unknown object ID"}"#),
         }
     }
+}
+
+fn listen(socket: &Path, server: Server) -> JoinHandle<()> {
+    let listener = UnixListener::bind(socket).unwrap();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(server.clone().serve(stream));
+        }
+    })
 }
 
 fn response(status: u16, body: &str) -> String {

@@ -201,3 +201,21 @@ async fn a_look_gives_its_turn_up_and_the_status_waits_for_nobody() {
     tokio::join!(syncer.run(stop.clone()), work);
     assert_eq!(syncer.sync().await.unwrap(), Synced::Verified);
 }
+
+/// It is not believed for ten seconds: its socket is another one.
+#[tokio::test]
+async fn a_proxy_that_has_started_again_is_noticed_by_its_socket() {
+    let mut admin = Admin::start().await;
+    let (database, syncer) = syncer(&admin, settings());
+    database.route("web", &["web_1"]);
+    syncer.sync().await.unwrap();
+    assert_eq!(syncer.sync().await.unwrap(), Synced::Unchanged);
+    admin.restart();
+    assert_eq!(syncer.sync().await.unwrap(), Synced::Loaded);
+    assert_eq!(admin.upstreams(), ["web_1:8080"]);
+    assert_eq!(syncer.sync().await.unwrap(), Synced::Unchanged);
+    // Gone, it is asked for at each look.
+    admin.stop();
+    syncer.sync().await.unwrap_err();
+    syncer.sync().await.unwrap_err();
+}
