@@ -43,7 +43,7 @@ pub struct Document {
 }
 
 /// Where the parts of a document are written, each with the name of its file before it if it has one.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Places {
     admin: String,
     agent: String,
@@ -225,13 +225,22 @@ impl fmt::Debug for Document {
 
 // === impl Places ===
 
-impl Places {
-    fn new(raw: &RawDesired) -> Self {
+impl Default for Places {
+    fn default() -> Self {
         Self {
             admin: ADMIN.to_owned(),
             agent: AGENT.to_owned(),
             dashboard: DASHBOARD.to_owned(),
+            apps: Vec::new(),
+        }
+    }
+}
+
+impl Places {
+    fn new(raw: &RawDesired) -> Self {
+        Self {
             apps: (0..raw.apps.len()).map(|at| format!("apps[{at}]")).collect(),
+            ..Self::default()
         }
     }
 

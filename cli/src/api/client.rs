@@ -133,8 +133,8 @@ async fn send_as(address: &ListenAddress, request: &Request, with_origin: bool) 
             };
             let opening = UnixStream::connect(path);
             let stream = within(address, CONNECT, opening).await?.map_err(failed)?;
-            // Over a socket there are no origins, and whoever may connect to it may ask.
-            exchange(address, stream, request, "127.0.0.1", false).await
+            // Over a socket there are no origins, and whoever may connect to it may ask. Caddy 2.6 wants no host.
+            exchange(address, stream, request, "", false).await
         }
     }
 }

@@ -18,5 +18,6 @@ mod hash_password;
 mod imports;
 mod reload;
 mod run;
+mod shipwick;
 mod support;
 mod token;

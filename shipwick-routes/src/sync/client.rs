@@ -20,8 +20,9 @@ use tokio::time;
 use super::SyncError;
 use crate::admin_address::{AdminAddress, AdminTarget};
 
-/// The host over a socket: Caddy before 2.10 refuses all but this one, `::1` and none.
-const SOCKET_HOST: &str = "127.0.0.1";
+/// The host over a socket: none, which is what Caddy 2.6 insists on. From 2.7 on it takes `127.0.0.1` as well, from 2.10 on
+/// any.
+const SOCKET_HOST: &str = "";
 
 /// How much of a refusal is passed on.
 const MOST_TEXT: usize = 2048;

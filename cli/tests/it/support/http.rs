@@ -62,17 +62,7 @@ impl Client {
 
     /// The lines of a streamed answer.
     pub(crate) fn stream(&self, path: &str) -> Lines {
-        let mut reader = self.send("GET", path);
-        let (status, head) = read_head(&mut reader);
-        assert_eq!(status, 200, "{head}");
-        assert!(
-            head.to_ascii_lowercase().contains("transfer-encoding: chunked"),
-            "{head}"
-        );
-        Lines {
-            reader,
-            pending: String::new(),
-        }
+        Lines::of(self.send("GET", path))
     }
 }
 
@@ -107,6 +97,20 @@ impl Answer {
 // === impl Lines ===
 
 impl Lines {
+    /// Of the answer that is read from `reader`.
+    pub(crate) fn of(mut reader: BufReader<TcpStream>) -> Self {
+        let (status, head) = read_head(&mut reader);
+        assert_eq!(status, 200, "{head}");
+        assert!(
+            head.to_ascii_lowercase().contains("transfer-encoding: chunked"),
+            "{head}"
+        );
+        Self {
+            reader,
+            pending: String::new(),
+        }
+    }
+
     /// The next line as JSON; `None` at the clean end of the stream.
     pub(crate) fn next(&mut self) -> Option<Value> {
         loop {
