@@ -1,7 +1,7 @@
 //! The project's own tasks, run as `cargo xtask <task>`.
 //!
 //! `ci` is everything a change must pass; `tidy`, `codegen`, `test`, `fuzz`, `bench`, `chaos`, `names`, `stall`,
-//! `reload` and `wire` are its parts and its relatives.
+//! `reload`, `shipwick` and `wire` are its parts and its relatives.
 
 #![allow(
     clippy::print_stdout,
@@ -18,11 +18,13 @@ mod chaos;
 mod ci;
 mod codegen;
 mod contest;
+mod count;
 mod fuzz;
 mod metadata;
 mod names;
 mod process;
 mod reload;
+mod shipwick;
 mod stall;
 mod test;
 mod tidy;
@@ -62,6 +64,8 @@ enum Task {
     Stall(stall::Options),
     /// What clients notice of 500 reloads, with Doorway and with Caddy.
     Reload(reload::Options),
+    /// What clients notice of rollouts by shipwick-routes, and of what goes wrong, with Doorway and with Caddy.
+    Shipwick(shipwick::Options),
     /// Requests well-formed and not: what Doorway, nginx, HAProxy and Caddy make of them.
     Wire(wire::Options),
     /// The server that the bench puts behind the proxies.
@@ -94,6 +98,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Names(options) => names::run(&options),
         Task::Stall(options) => stall::run(&options),
         Task::Reload(options) => reload::run(&options),
+        Task::Shipwick(options) => shipwick::run(&options),
         Task::Wire(options) => wire::run(&options),
         Task::Origin => bench::origin::serve(),
         Task::Idle(options) => bench::idle::client(&options),

@@ -1,7 +1,6 @@
 //! The clients, each on a thread: what they did, and everything that went wrong.
 
-use std::collections::BTreeMap;
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,6 +8,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anyhow::Result;
+
+use crate::count::{Count, connect, read_head, reason};
 
 use super::origin::{BEAT, read_chunks};
 use super::proxy::Proxy;
@@ -19,21 +20,11 @@ const MANY: usize = 6;
 /// The time between two requests of a client; more than a few thousand a second would be a measure of the machine.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// An answer that takes longer is lost.
-const PATIENCE: Duration = Duration::from_secs(20);
-
 /// The clients while they run.
 pub(super) struct Clients {
     kept: Vec<JoinHandle<Count>>,
     opened: Vec<JoinHandle<Count>>,
     lasting: Vec<(&'static str, JoinHandle<io::Result<u64>>)>,
-}
-
-/// Requests, and those that failed by their reason.
-#[derive(Debug, Default)]
-pub(super) struct Count {
-    done: u64,
-    failed: BTreeMap<String, u64>,
 }
 
 /// What all of them saw.
@@ -121,13 +112,6 @@ fn opened(address: SocketAddr, stop: &AtomicBool) -> Count {
     count
 }
 
-fn connect(address: SocketAddr) -> io::Result<BufReader<TcpStream>> {
-    let stream = TcpStream::connect(address)?;
-    stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    Ok(BufReader::new(stream))
-}
-
 /// Whether the answer is said to be the last of its connection.
 fn get(stream: &mut BufReader<TcpStream>, connection: &str) -> io::Result<bool> {
     let request = format!("GET / HTTP/1.1\r\nHost: a.test\r\nConnection: {connection}\r\n\r\n");
@@ -141,16 +125,6 @@ fn get(stream: &mut BufReader<TcpStream>, connection: &str) -> io::Result<bool> 
         ));
     }
     Ok(head.to_ascii_lowercase().contains("connection: close"))
-}
-
-fn read_head(stream: &mut BufReader<TcpStream>) -> io::Result<String> {
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") {
-        if stream.read_line(&mut head)? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-    }
-    Ok(head)
 }
 
 /// One request whose body goes on until the stop.
@@ -215,52 +189,13 @@ fn websocket(address: SocketAddr, stop: &AtomicBool) -> io::Result<u64> {
     Ok(pieces)
 }
 
-// === impl Count ===
-
-impl Count {
-    fn add(&mut self, outcome: io::Result<()>) {
-        match outcome {
-            Ok(()) => self.done += 1,
-            Err(error) => *self.failed.entry(reason(&error)).or_default() += 1,
-        }
-    }
-
-    fn sum(clients: Vec<JoinHandle<Self>>) -> Self {
-        let mut sum = Self::default();
-        for client in clients {
-            let Ok(count) = client.join() else {
-                *sum.failed.entry("the client panicked".to_owned()).or_default() += 1;
-                continue;
-            };
-            sum.done += count.done;
-            for (reason, number) in count.failed {
-                *sum.failed.entry(reason).or_default() += number;
-            }
-        }
-        sum
-    }
-}
-
-fn reason(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::ConnectionReset => "reset".to_owned(),
-        io::ErrorKind::ConnectionRefused => "refused".to_owned(),
-        io::ErrorKind::BrokenPipe => "closed while it was sent".to_owned(),
-        io::ErrorKind::UnexpectedEof => "closed without an answer".to_owned(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "no answer in time".to_owned(),
-        _ => error.to_string(),
-    }
-}
-
 // === impl Seen ===
 
 impl Seen {
     /// Whether nothing went wrong.
     pub(super) fn is_clean(&self) -> bool {
         let counts = [&self.kept, &self.opened];
-        counts
-            .iter()
-            .all(|count| count.failed.is_empty() && count.done > 0)
+        counts.iter().all(|count| count.failures() == 0 && count.done > 0)
             && self.lasting.iter().all(|(_, outcome)| outcome.is_ok())
     }
 }
@@ -268,12 +203,7 @@ impl Seen {
 impl std::fmt::Display for Seen {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (name, count) in [("kept", &self.kept), ("opened", &self.opened)] {
-            let failed: u64 = count.failed.values().sum();
-            write!(f, "  {name:<9} {} requests, {failed} failed", count.done)?;
-            for (reason, number) in &count.failed {
-                write!(f, "; {number} {reason}")?;
-            }
-            writeln!(f)?;
+            writeln!(f, "  {name:<9} {count}")?;
         }
         for (name, outcome) in &self.lasting {
             match outcome {

@@ -249,6 +249,16 @@ fn what_is_watched_is_kept_in_place() {
 }
 
 #[test]
+fn the_example_is_rendered() {
+    let directory = Directory::with("desired.json", include_str!("../../../../examples/desired.json"));
+    let rendered = run(&directory, &["render", "desired.json"]);
+    assert_eq!((rendered.code, rendered.stderr.as_str()), (Some(0), ""));
+    assert!(
+        rendered.stdout.contains("shipwick_web_7_1:8080") && !rendered.stdout.contains("shipwick_web_7_2")
+    );
+}
+
+#[test]
 fn the_schema_is_one() {
     let directory = Directory::new();
     let schema: Value = serde_json::from_str(&run(&directory, &["schema"]).stdout).unwrap();
