@@ -83,7 +83,6 @@ struct Check {
 }
 
 /// The JSON schema of a document.
-#[cfg(feature = "schema")]
 pub fn schema() -> serde_json::Value {
     schemars::schema_for!(RawDesired).to_value()
 }

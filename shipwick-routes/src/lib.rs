@@ -44,9 +44,7 @@ mod upstream;
 
 pub use admin_address::{AdminAddress, AdminAddressError, AdminTarget};
 pub use desired::{App, Conflict, Desired, Health, OwnRoute, Owner, Path, Replica, Rollout};
-#[cfg(feature = "schema")]
-pub use document::schema;
-pub use document::{Document, Problem, Problems, SyntaxError};
+pub use document::{Document, Problem, Problems, SyntaxError, schema};
 pub use domain::{Domain, DomainError};
 pub use path::{PathPrefix, PathPrefixError};
 pub use render::{Fingerprint, Protocol, ProtocolError, RenderOptions, Rendered, render};

@@ -1,14 +1,13 @@
 //! A document as it is written. The comments of its fields are the descriptions of the schema.
 
-#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::desired::Health;
 
 /// What a proxy should route where, as `doorway shipwick` and the crate shipwick-routes read it.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(title = "Desired routes"))]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[schemars(title = "Desired routes")]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawDesired {
     /// The address of this schema, for editors.
@@ -31,8 +30,8 @@ pub(super) struct RawDesired {
 }
 
 /// An application.
-#[derive(Clone, Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "App"))]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "App")]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawApp {
     /// Its name, which no other one has.
@@ -64,8 +63,8 @@ pub(super) struct RawApp {
 }
 
 /// The routing of an application during a rollout.
-#[derive(Clone, Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Rollout"))]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "Rollout")]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawRollout {
     /// The domain that is served at this moment, if it is not that of the application.
@@ -76,8 +75,8 @@ pub(super) struct RawRollout {
 }
 
 /// One container.
-#[derive(Clone, Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Replica"))]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "Replica")]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawReplica {
     /// The name at which the proxy reaches it: a container name, hostname or IP address.
@@ -94,8 +93,8 @@ pub(super) struct RawReplica {
 }
 
 /// What is known of a replica's health.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Health"))]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[schemars(rename = "Health")]
 #[serde(rename_all = "lowercase")]
 pub(super) enum RawHealth {
     #[default]
@@ -106,8 +105,8 @@ pub(super) enum RawHealth {
 }
 
 /// The route of the agent or the dashboard.
-#[derive(Clone, Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "OwnRoute"))]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "OwnRoute")]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawOwn {
     /// Where it is served.
@@ -117,9 +116,8 @@ pub(super) struct RawOwn {
 }
 
 /// A port, from 1 to 65535.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub(super) struct Port(#[cfg_attr(feature = "schema", schemars(range(min = 1, max = 65535)))] i64);
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+pub(super) struct Port(#[schemars(range(min = 1, max = 65535))] i64);
 
 // === impl RawApp ===
 

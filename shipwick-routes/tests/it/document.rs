@@ -219,7 +219,6 @@ fn problems_have_the_names_of_their_files() {
     );
 }
 
-#[cfg(feature = "schema")]
 #[test]
 fn the_schema_describes_every_field() {
     let schema = shipwick_routes::schema();
