@@ -10,11 +10,14 @@ use self::raw::{Port, RawApp, RawDesired, RawOwn, RawReplica};
 use crate::admin_address::AdminAddress;
 use crate::desired::{App, Conflict, Desired, Health, OwnRoute, Owner, Path, Replica, Rollout};
 use crate::domain::Domain;
-use crate::text::shown;
+use crate::text::{line, shown};
 use crate::upstream::{Upstream, UpstreamError};
 
 /// The longest name of an application.
 const LONGEST_NAME: usize = 253;
+
+/// The most characters of what is said about text of another kind, in which a part of the text may be repeated.
+const LONGEST_MESSAGE: usize = 300;
 
 const ADMIN: &str = "admin";
 const AGENT: &str = "agent";
@@ -102,13 +105,14 @@ impl Document {
             raw,
         });
         document.map_err(|error| {
-            let (line, column) = (error.line(), error.column());
+            let (at, column) = (error.line(), error.column());
             let message = error.to_string();
-            let place = format!(" at line {line} column {column}");
+            let place = format!(" at line {at} column {column}");
+            let message = message.strip_suffix(&place).unwrap_or(&message);
             SyntaxError {
-                line,
-                column,
-                message: message.strip_suffix(&place).unwrap_or(&message).to_owned(),
+                line: at.max(1),
+                column: column.max(1),
+                message: line(message, LONGEST_MESSAGE),
             }
         })
     }
@@ -253,7 +257,8 @@ impl Places {
 // === impl Problems ===
 
 impl Problems {
-    /// One after the other, in the order of the document.
+    /// One after the other: those of the applications, of the agent and the dashboard, then domains that are claimed
+    /// twice.
     pub fn iter(&self) -> impl Iterator<Item = &Problem> {
         self.0.iter()
     }
@@ -334,13 +339,13 @@ impl Check {
             .rollout
             .as_ref()
             .map(|rollout| replicas("rollout.replicas", &rollout.replicas));
-        if domain.is_some() && raw.port.is_none() && raw.lacks_port() {
+        let moved = raw.rollout.as_ref().and_then(|rollout| rollout.domain.as_ref());
+        if domain.or(moved).is_some() && raw.port.is_none() && raw.lacks_port() {
             self.problem(
                 format!("{place}.port"),
                 "is required when domain is set".to_owned(),
             );
         }
-        let moved = raw.rollout.as_ref().and_then(|rollout| rollout.domain.as_ref());
         let moved = moved.and_then(|text| self.domain(format!("{place}.rollout.domain"), text));
         let aliases = raw.aliases.iter().enumerate();
         App {

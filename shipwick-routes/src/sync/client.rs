@@ -19,6 +19,7 @@ use tokio::time;
 
 use super::SyncError;
 use crate::admin_address::{AdminAddress, AdminTarget};
+use crate::text::line;
 
 /// The host over a socket: none, which is what Caddy 2.6 insists on. From 2.7 on it takes `127.0.0.1` as well, from 2.10 on
 /// any.
@@ -26,6 +27,9 @@ const SOCKET_HOST: &str = "";
 
 /// How much of a refusal is passed on.
 const MOST_TEXT: usize = 2048;
+
+/// How long the text of a refusal is waited for, after its status.
+const TEXT: Duration = Duration::from_secs(1);
 
 /// Asks one admin API.
 #[derive(Debug)]
@@ -162,8 +166,9 @@ async fn exchange(
 
 async fn beginning(mut body: Incoming) -> Vec<u8> {
     let mut text = Vec::new();
+    let until = time::Instant::now() + TEXT;
     while text.len() < MOST_TEXT {
-        let Some(Ok(frame)) = body.frame().await else {
+        let Ok(Some(Ok(frame))) = time::timeout_at(until, body.frame()).await else {
             break;
         };
         let Ok(data) = frame.into_data() else { break };
@@ -177,8 +182,8 @@ fn said(text: &[u8]) -> String {
     let error = serde_json::from_slice::<serde_json::Value>(text).ok();
     let error = error.as_ref().and_then(|body| body.get("error")?.as_str());
     match error {
-        Some(error) => error.to_owned(),
-        None => String::from_utf8_lossy(text).trim().to_owned(),
+        Some(error) => line(error, MOST_TEXT),
+        None => line(&String::from_utf8_lossy(text), MOST_TEXT),
     }
 }
 
