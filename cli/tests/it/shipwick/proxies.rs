@@ -240,6 +240,16 @@ impl Proxy {
     }
 }
 
+/// It has ended before its directory is removed, in which it may write.
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.signal("KILL");
+            running.end();
+        }
+    }
+}
+
 // === impl Agent ===
 
 impl Agent {
