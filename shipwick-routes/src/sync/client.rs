@@ -31,6 +31,13 @@ const MOST_TEXT: usize = 2048;
 /// How long the text of a refusal is waited for, after its status.
 const TEXT: Duration = Duration::from_secs(1);
 
+/// How often a request is sent that gets no answer: a proxy that has just loaded something, and replaces its endpoint, may
+/// close a connection that it has not looked at. Whatever is asked may be asked twice.
+const ATTEMPTS: usize = 3;
+
+/// How long it has for that in between.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// Asks one admin API.
 #[derive(Debug)]
 pub(super) struct Client {
@@ -102,20 +109,20 @@ impl Client {
         path: &str,
         body: Bytes,
     ) -> Result<(StatusCode, Vec<u8>), SyncError> {
-        let exchange = async {
-            let (stream, host) = self.connect().await.map_err(|error| error.to_string())?;
-            let mut request = Request::builder()
-                .method(method)
-                .uri(path)
-                .header(HOST, host)
-                .header(CONNECTION, "close");
-            if !body.is_empty() {
-                request = request.header(CONTENT_TYPE, "application/json");
+        let attempts = async {
+            let mut left = ATTEMPTS;
+            loop {
+                left = left.saturating_sub(1);
+                let (stream, host) = self.connect().await.map_err(|error| error.to_string())?;
+                let request = request(&method, path, &host, body.clone());
+                let request = request.map_err(|error| error.to_string())?;
+                match exchange(stream, request).await {
+                    Err(error) if left > 0 && is_unanswered(&error) => time::sleep(PAUSE).await,
+                    outcome => return outcome.map_err(|error| cause(&error)),
+                }
             }
-            let request = request.body(Full::new(body)).map_err(|error| error.to_string())?;
-            exchange(stream, request).await.map_err(|error| cause(&error))
         };
-        let outcome = time::timeout(self.timeout, exchange).await;
+        let outcome = time::timeout(self.timeout, attempts).await;
         let outcome = outcome.unwrap_or_else(|_| Err(format!("no answer within {:?}", self.timeout)));
         outcome.map_err(SyncError::Unreachable)
     }
@@ -135,6 +142,38 @@ impl Client {
             }
         }
     }
+}
+
+fn request(
+    method: &Method,
+    path: &str,
+    host: &str,
+    body: Bytes,
+) -> Result<Request<Full<Bytes>>, hyper::http::Error> {
+    let mut request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(HOST, host)
+        .header(CONNECTION, "close");
+    if !body.is_empty() {
+        request = request.header(CONTENT_TYPE, "application/json");
+    }
+    request.body(Full::new(body))
+}
+
+/// Whether the connection ended before there was an answer.
+fn is_unanswered(error: &hyper::Error) -> bool {
+    let broken = |error: &io::Error| {
+        matches!(
+            error.kind(),
+            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+        )
+    };
+    let source = std::error::Error::source(error);
+    error.is_incomplete_message()
+        || source
+            .and_then(|source| source.downcast_ref())
+            .is_some_and(broken)
 }
 
 /// Sends `request`; gives the status of the answer and the beginning of its body.

@@ -115,6 +115,35 @@ async fn every_nonsense_is_an_error_and_the_next_sync_recovers() {
     syncer.sync().await.unwrap();
 }
 
+/// Caddy does that to whoever comes while it replaces its endpoint after a load; a swap of a rollout must not fail by it.
+#[tokio::test]
+async fn a_connection_that_is_closed_unanswered_is_no_trouble() {
+    let admin = Admin::start().await;
+    for loaded in [false, true] {
+        let (database, syncer) = syncer(&admin, doubting());
+        database.route("web", &["web_1"]);
+        if loaded {
+            syncer.sync().await.unwrap();
+        }
+        let before = admin.requests().len();
+        admin.answer(Answer::Close);
+        let once = async {
+            admin.asked(before + 1).await;
+            admin.answer(Answer::Healthy);
+        };
+        let (synced, ()) = tokio::join!(syncer.sync(), once);
+        let expected = if loaded { Synced::Verified } else { Synced::Loaded };
+        assert_eq!(synced.unwrap(), expected);
+        assert_eq!(admin.requests().len(), before + 2);
+    }
+    // Nor is it tried for ever.
+    let (_database, syncer) = syncer(&admin, settings());
+    let before = admin.requests().len();
+    admin.answer(Answer::Close);
+    syncer.sync().await.unwrap_err();
+    assert_eq!(admin.requests().len(), before + 3);
+}
+
 /// Its status is what counts, and what it says is one line of a terminal.
 #[tokio::test]
 async fn a_refusal_is_told_though_its_text_does_not_end() {
