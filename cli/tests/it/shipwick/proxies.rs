@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use shipwick_routes::sync::{Settings, Source, SyncError, Synced, Syncer};
 use shipwick_routes::{AdminAddress, App, Desired, RenderOptions, render};
@@ -57,7 +57,10 @@ pub(super) fn each_with(options: &RenderOptions, test: impl Fn(&mut Proxy) + Syn
     std::thread::scope(|scope| {
         for kind in kinds() {
             let test = &test;
-            scope.spawn(move || test(&mut Proxy::start(kind, options.clone())));
+            // A panic tells the name of its thread.
+            let thread = std::thread::Builder::new().name(format!("{kind:?}"));
+            let run = move || test(&mut Proxy::start(kind, options.clone()));
+            thread.spawn_scoped(scope, run).unwrap();
         }
     });
 }
@@ -158,6 +161,24 @@ impl Proxy {
         let running = self.running.take().unwrap();
         running.signal("KILL");
         running.end();
+    }
+
+    /// Waits until what it was given is where it resumes from: Caddy saves it beside its answer.
+    pub(super) fn wait_for_autosave(&self) {
+        let Kind::Caddy(_) = self.kind else { return };
+        let file = self.directory.path().join(".config/caddy/autosave.json");
+        let marker = self.marker();
+        let saved = || std::fs::read_to_string(&file).is_ok_and(|saved| saved.contains(&marker));
+        let until = Instant::now() + PATIENCE;
+        while !saved() {
+            assert!(Instant::now() < until, "{} lacks {marker}", file.display());
+            std::thread::yield_now();
+        }
+    }
+
+    fn marker(&self) -> String {
+        let rendered = render(&self.agent.routes.0.lock().unwrap(), &self.settings().render);
+        rendered.fingerprint().marker()
     }
 
     /// Gives up a request to the admin API after this time.

@@ -64,6 +64,7 @@ fn one_that_resumes_has_them_already() {
     each(|proxy| {
         let pod = Pod::start(Manner::Answers);
         proxy.route_app("web", app("web.example.com", &[pod.port()]));
+        proxy.wait_for_autosave();
         let running = proxy.running.take().unwrap();
         running.signal("TERM");
         running.end();
@@ -78,7 +79,7 @@ fn one_that_hangs_is_given_up_and_found_again() {
     each(|proxy| {
         let pod = Pod::start(Manner::Answers);
         proxy.be_impatient(Duration::from_millis(200));
-        proxy.running.as_ref().unwrap().signal("STOP");
+        proxy.running.as_ref().unwrap().freeze();
         proxy.change(|desired| {
             desired
                 .apps

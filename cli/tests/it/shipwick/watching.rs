@@ -18,8 +18,14 @@ fn document(admin: &str, pod: u16) -> String {
     )
 }
 
-/// Takes one request, and closes the connection without an answer.
+/// Takes the requests of one look, and closes each connection without an answer.
 fn be_silent(admin: &UnixListener) {
+    for _attempt in 0..3 {
+        refuse_one(admin);
+    }
+}
+
+fn refuse_one(admin: &UnixListener) {
     let (stream, _) = admin.accept().unwrap();
     let mut request = BufReader::new(stream);
     let mut length = 0;

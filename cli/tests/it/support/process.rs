@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
+use std::time::Instant;
 
 use super::PATIENCE;
 
@@ -119,6 +120,25 @@ impl Running {
         let line = format!("kill -s {name} {}", self.id);
         let sent = Command::new("sh").args(["-c", &line]).status().unwrap();
         assert!(sent.success(), "kill -s {name}");
+    }
+
+    /// Has it do nothing until it gets the signal `CONT`. Returns when each of its threads has stopped.
+    pub(crate) fn freeze(&self) {
+        self.signal("STOP");
+        let tasks = format!("/proc/{}/task", self.id);
+        let stopped = |task: &Path| {
+            let stat = std::fs::read_to_string(task.join("stat")).unwrap_or_default();
+            // The state is behind the name, which is in parentheses.
+            stat.rsplit_once(") ")
+                .is_none_or(|(_, state)| state.starts_with('T'))
+        };
+        let until = Instant::now() + PATIENCE;
+        while let Ok(tasks) = std::fs::read_dir(&tasks)
+            && !tasks.flatten().all(|task| stopped(&task.path()))
+        {
+            assert!(Instant::now() < until, "the process does not stop");
+            thread::yield_now();
+        }
     }
 
     /// Waits for the end: the exit code and the rest of standard error.
