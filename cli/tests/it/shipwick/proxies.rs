@@ -157,6 +157,14 @@ impl Proxy {
         self.running = Some(self.kind.run(self.directory.path(), arguments));
     }
 
+    /// Starts it again with routes, and returns when it listens.
+    pub(super) fn start_serving(&mut self, arguments: &[&str]) {
+        self.start_again(arguments);
+        if let (Kind::Doorway, Some(running)) = (&self.kind, &self.running) {
+            running.stderr_line("\"listening\"");
+        }
+    }
+
     pub(super) fn kill(&mut self) {
         let running = self.running.take().unwrap();
         running.signal("KILL");

@@ -52,7 +52,7 @@ fn one_that_comes_back_with_an_older_configuration_gets_the_newer() {
                 .apps
                 .insert("web".to_owned(), app("web.example.com", &[new.port()]));
         });
-        proxy.start_again(&["--config", "older.json"]);
+        proxy.start_serving(&["--config", "older.json"]);
         assert!(serves(proxy, &old));
         assert_eq!(proxy.look().unwrap(), Synced::Loaded, "{:?}", proxy.kind);
         assert!(serves(proxy, &new));
@@ -68,7 +68,7 @@ fn one_that_resumes_has_them_already() {
         let running = proxy.running.take().unwrap();
         running.signal("TERM");
         running.end();
-        proxy.start_again(&["--config", "bootstrap.json", "--resume"]);
+        proxy.start_serving(&["--config", "bootstrap.json", "--resume"]);
         assert!(serves(proxy, &pod), "{:?}", proxy.kind);
         assert_eq!(proxy.look().unwrap(), Synced::Verified, "{:?}", proxy.kind);
     });
