@@ -24,9 +24,10 @@ pub(super) enum Kind {
 /// A proxy that runs, and an agent that owns its configuration.
 pub(super) struct Proxy {
     pub(super) kind: Kind,
+    /// Ends before its directory is removed.
+    pub(super) running: Option<Running>,
     pub(super) directory: Directory,
     pub(super) port: u16,
-    pub(super) running: Option<Running>,
     agent: Agent,
 }
 

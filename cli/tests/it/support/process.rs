@@ -156,6 +156,8 @@ impl Drop for Running {
     fn drop(&mut self) {
         if !self.reaped && self.ended.try_recv().is_err() {
             self.signal("KILL");
+            // Until it has ended it may write into a directory that is about to be removed.
+            drop(self.ended.recv_timeout(PATIENCE));
         }
     }
 }
