@@ -1,0 +1,462 @@
+//! Words -> routes.
+//!
+//! The language nests nowhere, so nothing here calls itself. Behind a mistake, reading goes on with the next route.
+
+mod wanted;
+
+use std::ops::Range;
+
+use self::wanted::{Wanted, help};
+use crate::{
+    ast::{Arg, Backend, Balanced, Call, Endpoint, Name, Route},
+    check::{Problem, predicate_problems},
+    error::{Collector, Draft, ErrorKind, ParseErrors},
+    lexer::Lexer,
+    token::{Kind, Token},
+};
+
+/// A route, and where it stands in its text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Located {
+    /// The route.
+    pub route: Route,
+    /// From its id, or its first predicate, to its backend, in bytes.
+    pub span: Range<usize>,
+}
+
+/// Reads a document: one route without an id, or any number of `id: route` with `;` between them.
+///
+/// ```
+/// let routes = eskip::parse("api: Path(\"/api\") -> <shunt>; rest: * -> \"http://app\"")?;
+/// assert_eq!(routes.len(), 2);
+/// # Ok::<(), eskip::ParseErrors>(())
+/// ```
+///
+/// # Errors
+///
+/// All that is wrong. One bad route fails the whole document.
+pub fn parse(text: &str) -> Result<Vec<Route>, ParseErrors> {
+    let located = parse_located(text)?;
+    Ok(located.into_iter().map(|located| located.route).collect())
+}
+
+/// As [`parse`], and says where each route stands.
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn parse_located(text: &str) -> Result<Vec<Located>, ParseErrors> {
+    let mut parser = Parser::new(text);
+    let routes = parser.document();
+    parser.errors.finish(text, routes)
+}
+
+/// Reads filters alone, as settings and annotations have them: `a() -> b()`. No text is no filters.
+///
+/// ```
+/// assert_eq!(eskip::parse_filters(" setPath(\"/\") -> status(418) // tea")?.len(), 2);
+/// # Ok::<(), eskip::ParseErrors>(())
+/// ```
+///
+/// # Errors
+///
+/// All that is wrong.
+pub fn parse_filters(text: &str) -> Result<Vec<Call>, ParseErrors> {
+    let mut parser = Parser::new(text);
+    let filters = parser.lone_filters().unwrap_or_default();
+    parser.errors.finish(text, filters)
+}
+
+/// Reads predicates alone: `A() && B()`. `*` is dropped. No text is no predicates. Their arguments are not checked.
+///
+/// ```
+/// assert_eq!(eskip::parse_predicates("* && Path(\"/\")")?.len(), 1);
+/// # Ok::<(), eskip::ParseErrors>(())
+/// ```
+///
+/// # Errors
+///
+/// All that is wrong.
+pub fn parse_predicates(text: &str) -> Result<Vec<Call>, ParseErrors> {
+    let mut parser = Parser::new(text);
+    let predicates = parser.lone_predicates().unwrap_or_default();
+    parser.errors.finish(text, predicates)
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    lexer: Lexer<'t>,
+    /// The word to be looked at next.
+    token: Token<'t>,
+    /// The word before.
+    previous: Range<usize>,
+    route: Option<&'t str>,
+    /// Where the predicates of the current route stand.
+    places: Vec<Range<usize>>,
+    errors: Collector,
+}
+
+/// A mistake that was reported.
+struct Failed;
+
+// === impl Parser ===
+
+impl<'t> Parser<'t> {
+    fn new(text: &'t str) -> Self {
+        let mut lexer = Lexer::new(text);
+        let token = lexer.next();
+        Self {
+            text,
+            lexer,
+            token,
+            previous: 0..0,
+            route: None,
+            places: Vec::new(),
+            errors: Collector::default(),
+        }
+    }
+
+    fn document(&mut self) -> Vec<Located> {
+        let mut routes = Vec::new();
+        let mut alone = true;
+        while !matches!(self.token.kind, Kind::End) {
+            if matches!(self.token.kind, Kind::Semicolon) {
+                self.advance();
+            } else if let Ok(located) = self.definition(alone) {
+                routes.push(located);
+            } else {
+                self.recover();
+            }
+            alone = false;
+        }
+        routes
+    }
+
+    /// One route and what must stand behind it.
+    fn definition(&mut self, alone: bool) -> Result<Located, Failed> {
+        let start = self.token.span.start;
+        self.places.clear();
+        let mut predicates = Vec::new();
+        let mut id = None;
+        match self.token.kind {
+            Kind::Symbol(name) => {
+                let place = self.advance();
+                match self.token.kind {
+                    Kind::Colon => {
+                        self.advance();
+                        id = Some(name);
+                        self.route = id;
+                        self.predicate(&mut predicates)?;
+                    }
+                    Kind::OpenParen if alone => self.called(name, place.start, &mut predicates)?,
+                    _ => {
+                        return self.fail(if alone {
+                            wanted::COLON_OR_PAREN
+                        } else {
+                            wanted::COLON
+                        });
+                    }
+                }
+            }
+            Kind::Any if alone => self.predicate(&mut predicates)?,
+            _ => {
+                return self.fail(if alone {
+                    wanted::FIRST_ROUTE
+                } else {
+                    wanted::LATER_ROUTE
+                });
+            }
+        }
+        while matches!(self.token.kind, Kind::And) {
+            self.advance();
+            self.predicate(&mut predicates)?;
+        }
+        if !matches!(self.token.kind, Kind::Arrow) {
+            return self.fail(wanted::ARROW);
+        }
+        let (filters, backend) = self.way()?;
+        let span = start..self.previous.end;
+        self.check(&predicates);
+        match self.token.kind {
+            Kind::End => {}
+            Kind::Semicolon if id.is_some() => {}
+            _ => {
+                return self.fail(if id.is_some() {
+                    wanted::SEMICOLON
+                } else {
+                    wanted::END
+                });
+            }
+        }
+        let route = Route {
+            id: id.map(Name::of_symbol),
+            predicates,
+            filters,
+            backend,
+        };
+        Ok(Located { route, span })
+    }
+
+    /// `*` or a call. What matches everything is not kept.
+    fn predicate(&mut self, into: &mut Vec<Call>) -> Result<(), Failed> {
+        match self.token.kind {
+            Kind::Any => {
+                self.advance();
+                Ok(())
+            }
+            Kind::Symbol(name) => {
+                let place = self.advance();
+                self.called(name, place.start, into)
+            }
+            _ => self.fail(wanted::PREDICATE),
+        }
+    }
+
+    fn called(&mut self, name: &'t str, start: usize, into: &mut Vec<Call>) -> Result<(), Failed> {
+        let args = self.arguments()?;
+        if name != "Any" {
+            into.push(call(name, args));
+            self.places.push(start..self.previous.end);
+        }
+        Ok(())
+    }
+
+    /// Filters and the backend, each behind its arrow.
+    fn way(&mut self) -> Result<(Vec<Call>, Backend), Failed> {
+        let mut filters = Vec::new();
+        loop {
+            // The arrow.
+            self.advance();
+            let Kind::Symbol(name) = self.token.kind else {
+                return Ok((filters, self.backend()?));
+            };
+            self.advance();
+            filters.push(call(name, self.arguments()?));
+            if !matches!(self.token.kind, Kind::Arrow) {
+                return self.fail(wanted::ARROW_BEHIND_FILTER);
+            }
+        }
+    }
+
+    fn arguments(&mut self) -> Result<Vec<Arg>, Failed> {
+        if !matches!(self.token.kind, Kind::OpenParen) {
+            return self.fail(wanted::PAREN);
+        }
+        self.advance();
+        let mut args = Vec::new();
+        if matches!(self.token.kind, Kind::CloseParen) {
+            self.advance();
+            return Ok(args);
+        }
+        loop {
+            args.push(match &mut self.token.kind {
+                Kind::Number(number) => Arg::Number(*number),
+                Kind::Regexp(text) | Kind::Text(text) => Arg::Text(std::mem::take(text).into_owned()),
+                _ => return self.fail(wanted::ARGUMENT),
+            });
+            self.advance();
+            match self.token.kind {
+                Kind::Comma => self.advance(),
+                Kind::CloseParen => {
+                    self.advance();
+                    return Ok(args);
+                }
+                _ => return self.fail(wanted::COMMA_OR_PAREN),
+            };
+        }
+    }
+
+    fn backend(&mut self) -> Result<Backend, Failed> {
+        let backend = match &mut self.token.kind {
+            Kind::Text(text) => Backend::Network(std::mem::take(text).into_owned()),
+            Kind::Shunt => Backend::Shunt,
+            Kind::Loopback => Backend::Loopback,
+            Kind::Dynamic => Backend::Dynamic,
+            Kind::Forward => Backend::Forward,
+            Kind::OpenAngle => return self.balanced().map(Backend::Balanced),
+            _ => return self.fail(wanted::BACKEND),
+        };
+        self.advance();
+        Ok(backend)
+    }
+
+    fn balanced(&mut self) -> Result<Balanced, Failed> {
+        self.advance();
+        let mut algorithm = None;
+        if let Kind::Symbol(name) = self.token.kind {
+            algorithm = Some(Name::of_symbol(name));
+            self.advance();
+            if !matches!(self.token.kind, Kind::Comma) {
+                return self.fail(wanted::COMMA);
+            }
+            self.advance();
+        }
+        let mut endpoints: Vec<Endpoint> = Vec::new();
+        loop {
+            let Kind::Text(text) = &mut self.token.kind else {
+                return self.fail(if algorithm.is_some() {
+                    wanted::ENDPOINT
+                } else {
+                    wanted::BALANCED
+                });
+            };
+            let parsed = std::mem::take(text).parse::<Endpoint>();
+            match parsed {
+                Ok(endpoint) if endpoints.first().is_some_and(|first| !first.speaks_as(&endpoint)) => {
+                    self.problem(Problem::MixedProtocols, self.token.span.clone());
+                }
+                Ok(endpoint) => endpoints.push(endpoint),
+                Err(error) => self.problem(Problem::Endpoint(error), self.token.span.clone()),
+            }
+            self.advance();
+            match self.token.kind {
+                Kind::Comma => self.advance(),
+                Kind::CloseAngle => {
+                    self.advance();
+                    return Ok(Balanced { algorithm, endpoints });
+                }
+                _ => return self.fail(wanted::COMMA_OR_ANGLE),
+            };
+        }
+    }
+
+    fn lone_filters(&mut self) -> Result<Vec<Call>, Failed> {
+        let mut filters = Vec::new();
+        if matches!(self.token.kind, Kind::End) {
+            return Ok(filters);
+        }
+        loop {
+            let Kind::Symbol(name) = self.token.kind else {
+                return self.fail(if filters.is_empty() {
+                    wanted::FIRST_FILTER
+                } else {
+                    wanted::FILTER
+                });
+            };
+            self.advance();
+            filters.push(call(name, self.arguments()?));
+            match self.token.kind {
+                Kind::End => return Ok(filters),
+                Kind::Arrow => self.advance(),
+                _ => return self.fail(wanted::MORE_FILTERS),
+            };
+        }
+    }
+
+    fn lone_predicates(&mut self) -> Result<Vec<Call>, Failed> {
+        let mut predicates = Vec::new();
+        let mut first = true;
+        if matches!(self.token.kind, Kind::End) {
+            return Ok(predicates);
+        }
+        loop {
+            match self.token.kind {
+                Kind::Any => {
+                    self.advance();
+                }
+                Kind::Symbol(name) => {
+                    self.advance();
+                    predicates.push(call(name, self.arguments()?));
+                }
+                _ => {
+                    return self.fail(if first {
+                        wanted::FIRST_PREDICATE
+                    } else {
+                        wanted::PREDICATE
+                    });
+                }
+            }
+            first = false;
+            match self.token.kind {
+                Kind::End => return Ok(predicates),
+                Kind::And => self.advance(),
+                _ => return self.fail(wanted::MORE_PREDICATES),
+            };
+        }
+    }
+
+    /// Passes the current word and says where it stood.
+    fn advance(&mut self) -> Range<usize> {
+        let next = self.lexer.next();
+        let passed = std::mem::replace(&mut self.token, next).span;
+        self.previous = passed.clone();
+        passed
+    }
+
+    /// Passes what is left of a route.
+    fn recover(&mut self) {
+        while !matches!(self.token.kind, Kind::Semicolon | Kind::End) {
+            self.advance();
+        }
+    }
+
+    fn check(&mut self, predicates: &[Call]) {
+        for (index, problem) in predicate_problems(predicates) {
+            let place = self.places.get(index).cloned().unwrap_or_default();
+            self.problem(problem, place);
+        }
+    }
+
+    /// Reports a route that means nothing. Reading goes on.
+    fn problem(&mut self, problem: Problem, span: Range<usize>) {
+        let route = self.route;
+        self.errors.push(|| Draft {
+            message: problem.to_string(),
+            kind: ErrorKind::Route(problem),
+            token: String::new(),
+            route: route.map(Name::of_symbol),
+            position: span.end,
+            span,
+            help: None,
+        });
+    }
+
+    /// Reports that the current word is wrong.
+    fn fail<T>(&mut self, wanted: Wanted) -> Result<T, Failed> {
+        let (text, token, previous, route) = (self.text, &self.token, &self.previous, self.route);
+        self.errors.push(|| {
+            let before = || Lexer::new(text.get(previous.clone()).unwrap_or_default()).next();
+            let (kind, last, message, help) = match &token.kind {
+                Kind::Bad(bad) => {
+                    let kind = match bad.kind {
+                        // As it stands for a word, another one was needed, unless none was.
+                        ErrorKind::UnexpectedToken if !wanted.end => ErrorKind::Syntax,
+                        ref other => other.clone(),
+                    };
+                    (kind, before(), bad.message.to_owned(), Some(bad.help))
+                }
+                kind => {
+                    let message = format!("expected {}, found {}", wanted.what, token.described());
+                    let last = if matches!(kind, Kind::End) {
+                        before()
+                    } else {
+                        token.clone()
+                    };
+                    (
+                        ErrorKind::Syntax,
+                        last,
+                        message,
+                        help(wanted, kind, &before().kind),
+                    )
+                }
+            };
+            Draft {
+                kind,
+                token: last.shown(text),
+                route: route.map(Name::of_symbol),
+                position: token.position(),
+                span: token.span.clone(),
+                message,
+                help,
+            }
+        });
+        Err(Failed)
+    }
+}
+
+fn call(name: &str, args: Vec<Arg>) -> Call {
+    Call {
+        name: Name::of_symbol(name),
+        args,
+    }
+}
