@@ -23,7 +23,7 @@ pub struct Template {
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum Part {
-    Literal(Box<str>),
+    Literal(String),
     Placeholder(Placeholder),
 }
 
@@ -45,15 +45,15 @@ pub enum Placeholder {
     /// `request.clientIP`: the peer's address.
     ClientIp,
     /// `request.header.NAME`.
-    RequestHeader(Box<str>),
+    RequestHeader(String),
     /// `request.query.NAME`.
-    Query(Box<str>),
+    Query(String),
     /// `request.cookie.NAME`.
-    Cookie(Box<str>),
+    Cookie(String),
     /// `response.header.NAME`. Before there is a response, it has no value.
-    ResponseHeader(Box<str>),
+    ResponseHeader(String),
     /// Anything else: a parameter of the path, `id` of `Path("/users/:id")`.
-    PathParameter(Box<str>),
+    PathParameter(String),
 }
 
 /// A template with its values.
@@ -82,7 +82,7 @@ impl Template {
             match end.and_then(|(name, end)| Some((name, end.strip_prefix('}')?))) {
                 Some((name, behind)) if !name.is_empty() => {
                     if !literal.is_empty() {
-                        parts.push(Part::Literal(std::mem::take(&mut literal).into()));
+                        parts.push(Part::Literal(std::mem::take(&mut literal)));
                     }
                     parts.push(Part::Placeholder(Placeholder::of(name)));
                     rest = behind;
@@ -95,7 +95,7 @@ impl Template {
         }
         literal.push_str(rest);
         if !literal.is_empty() {
-            parts.push(Part::Literal(literal.into()));
+            parts.push(Part::Literal(literal));
         }
         Self { parts }
     }

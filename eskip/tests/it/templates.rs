@@ -35,9 +35,9 @@ fn placeholders_are_known_by_their_names() {
 #[test]
 fn values_are_filled_in() {
     let own = |placeholder: &Placeholder| match placeholder {
-        Placeholder::PathParameter(name) if &**name == "missing" => None,
-        Placeholder::PathParameter(name) if &**name == "empty" => Some("".into()),
-        Placeholder::PathParameter(name) => Some(name.to_string().into()),
+        Placeholder::PathParameter(name) if name == "missing" => None,
+        Placeholder::PathParameter(name) if name == "empty" => Some("".into()),
+        Placeholder::PathParameter(name) => Some(name.clone().into()),
         _ => None,
     };
     for (template, text, complete) in [
