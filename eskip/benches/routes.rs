@@ -58,12 +58,20 @@ fn routes(c: &mut Criterion) {
         group
             .throughput(Throughput::Bytes(text.len().try_into().unwrap()))
             .sample_size(20);
-        group.bench_function("parse", |b| b.iter(|| parse(black_box(&text)).unwrap()));
+        group.bench_function("parse", |b| {
+            b.iter_with_large_drop(|| parse(black_box(&text)).unwrap())
+        });
         let routes = parse(&text).unwrap();
-        group.bench_function("print", |b| b.iter(|| print(black_box(&routes), Layout::Plain)));
+        group.bench_function("print", |b| {
+            b.iter_with_large_drop(|| print(black_box(&routes), Layout::Plain))
+        });
         let json = to_json(&routes);
-        group.bench_function("to JSON", |b| b.iter(|| to_json(black_box(&routes))));
-        group.bench_function("from JSON", |b| b.iter(|| from_json(black_box(&json)).unwrap()));
+        group.bench_function("to JSON", |b| {
+            b.iter_with_large_drop(|| to_json(black_box(&routes)))
+        });
+        group.bench_function("from JSON", |b| {
+            b.iter_with_large_drop(|| from_json(black_box(&json)).unwrap())
+        });
         group.finish();
     }
 }

@@ -1,10 +1,11 @@
 //! Routes as values.
 
-use std::{borrow::Borrow, fmt, ops::Deref, str::FromStr};
+use std::{borrow::Borrow, fmt, ops::Deref, str::FromStr, sync::Arc};
 
 /// A name of the language: a route's id, a predicate, a filter, a balancing algorithm.
 ///
-/// It begins with an ASCII letter or `_`, and has letters, digits and `_`.
+/// It begins with an ASCII letter or `_`, and has letters, digits and `_`. Copies share their text: few names are used
+/// over and over.
 ///
 /// ```
 /// assert_eq!("setPath".parse::<eskip::Name>()?.as_str(), "setPath");
@@ -12,7 +13,7 @@ use std::{borrow::Borrow, fmt, ops::Deref, str::FromStr};
 /// # Ok::<(), eskip::NameError>(())
 /// ```
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct Name(Box<str>);
+pub struct Name(Arc<str>);
 
 /// A text that is no [`Name`].
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]

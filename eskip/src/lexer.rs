@@ -179,7 +179,7 @@ impl<'t> Lexer<'t> {
                 help: "a comment begins with `//`, a regular expression stands between slashes",
             };
             self.skip(1);
-            return Kind::Bad(bad);
+            return Kind::Bad(Box::new(bad));
         }
         self.skip(1);
         let mut start = self.at;
@@ -238,21 +238,21 @@ impl<'t> Lexer<'t> {
         };
         let position = self.at;
         self.skip(next.map_or(1, char::len_utf8));
-        Kind::Bad(Bad {
+        Kind::Bad(Box::new(Bad {
             kind: ErrorKind::UnexpectedToken,
             position,
             message: "this character begins no word of the language",
             help,
-        })
+        }))
     }
 
-    const fn bad(&self, kind: ErrorKind, message: &'static str, help: &'static str) -> Kind<'t> {
-        Kind::Bad(Bad {
+    fn bad(&self, kind: ErrorKind, message: &'static str, help: &'static str) -> Kind<'t> {
+        Kind::Bad(Box::new(Bad {
             kind,
             position: self.at,
             message,
             help,
-        })
+        }))
     }
 
     fn rest(&self) -> &'t [u8] {

@@ -2,11 +2,15 @@
 //!
 //! The language nests nowhere, so nothing here calls itself. Behind a mistake, reading goes on with the next route.
 
+mod names;
 mod wanted;
 
 use std::ops::Range;
 
-use self::wanted::{Wanted, help};
+use self::{
+    names::Names,
+    wanted::{Wanted, help},
+};
 use crate::{
     ast::{Arg, Backend, Balanced, Call, Endpoint, Name, Route},
     check::{Problem, predicate_problems},
@@ -91,6 +95,11 @@ struct Parser<'t> {
     /// The word before.
     previous: Range<usize>,
     route: Option<&'t str>,
+    names: Names,
+    /// What the current route has so far; it gets lists of just their size.
+    predicates: Vec<Call>,
+    filters: Vec<Call>,
+    args: Vec<Arg>,
     /// Where the predicates of the current route stand.
     places: Vec<Range<usize>>,
     errors: Collector,
@@ -111,6 +120,10 @@ impl<'t> Parser<'t> {
             token,
             previous: 0..0,
             route: None,
+            names: Names::new(),
+            predicates: Vec::new(),
+            filters: Vec::new(),
+            args: Vec::new(),
             places: Vec::new(),
             errors: Collector::default(),
         }
@@ -136,7 +149,7 @@ impl<'t> Parser<'t> {
     fn definition(&mut self, alone: bool) -> Result<Located, Failed> {
         let start = self.token.span.start;
         self.places.clear();
-        let mut predicates = Vec::new();
+        self.predicates.clear();
         let mut id = None;
         match self.token.kind {
             Kind::Symbol(name) => {
@@ -146,9 +159,9 @@ impl<'t> Parser<'t> {
                         self.advance();
                         id = Some(name);
                         self.route = id;
-                        self.predicate(&mut predicates)?;
+                        self.predicate()?;
                     }
-                    Kind::OpenParen if alone => self.called(name, place.start, &mut predicates)?,
+                    Kind::OpenParen if alone => self.called(name, place.start)?,
                     _ => {
                         return self.fail(if alone {
                             wanted::COLON_OR_PAREN
@@ -158,7 +171,7 @@ impl<'t> Parser<'t> {
                     }
                 }
             }
-            Kind::Any if alone => self.predicate(&mut predicates)?,
+            Kind::Any if alone => self.predicate()?,
             _ => {
                 return self.fail(if alone {
                     wanted::FIRST_ROUTE
@@ -169,14 +182,14 @@ impl<'t> Parser<'t> {
         }
         while matches!(self.token.kind, Kind::And) {
             self.advance();
-            self.predicate(&mut predicates)?;
+            self.predicate()?;
         }
         if !matches!(self.token.kind, Kind::Arrow) {
             return self.fail(wanted::ARROW);
         }
-        let (filters, backend) = self.way()?;
+        let backend = self.way()?;
         let span = start..self.previous.end;
-        self.check(&predicates);
+        self.check();
         match self.token.kind {
             Kind::End => {}
             Kind::Semicolon if id.is_some() => {}
@@ -190,15 +203,15 @@ impl<'t> Parser<'t> {
         }
         let route = Route {
             id: id.map(Name::of_symbol),
-            predicates,
-            filters,
+            predicates: self.predicates.drain(..).collect(),
+            filters: self.filters.drain(..).collect(),
             backend,
         };
         Ok(Located { route, span })
     }
 
     /// `*` or a call. What matches everything is not kept.
-    fn predicate(&mut self, into: &mut Vec<Call>) -> Result<(), Failed> {
+    fn predicate(&mut self) -> Result<(), Failed> {
         match self.token.kind {
             Kind::Any => {
                 self.advance();
@@ -206,50 +219,60 @@ impl<'t> Parser<'t> {
             }
             Kind::Symbol(name) => {
                 let place = self.advance();
-                self.called(name, place.start, into)
+                self.called(name, place.start)
             }
             _ => self.fail(wanted::PREDICATE),
         }
     }
 
-    fn called(&mut self, name: &'t str, start: usize, into: &mut Vec<Call>) -> Result<(), Failed> {
-        let args = self.arguments()?;
+    fn called(&mut self, name: &'t str, start: usize) -> Result<(), Failed> {
+        let call = self.call(name)?;
         if name != "Any" {
-            into.push(call(name, args));
+            self.predicates.push(call);
             self.places.push(start..self.previous.end);
         }
         Ok(())
     }
 
     /// Filters and the backend, each behind its arrow.
-    fn way(&mut self) -> Result<(Vec<Call>, Backend), Failed> {
-        let mut filters = Vec::new();
+    fn way(&mut self) -> Result<Backend, Failed> {
+        self.filters.clear();
         loop {
             // The arrow.
             self.advance();
             let Kind::Symbol(name) = self.token.kind else {
-                return Ok((filters, self.backend()?));
+                return self.backend();
             };
             self.advance();
-            filters.push(call(name, self.arguments()?));
+            let filter = self.call(name)?;
+            self.filters.push(filter);
             if !matches!(self.token.kind, Kind::Arrow) {
                 return self.fail(wanted::ARROW_BEHIND_FILTER);
             }
         }
     }
 
-    fn arguments(&mut self) -> Result<Vec<Arg>, Failed> {
+    /// The arguments behind a name that was passed.
+    fn call(&mut self, name: &'t str) -> Result<Call, Failed> {
+        self.arguments()?;
+        Ok(Call {
+            name: self.names.get(name),
+            args: self.args.drain(..).collect(),
+        })
+    }
+
+    fn arguments(&mut self) -> Result<(), Failed> {
+        self.args.clear();
         if !matches!(self.token.kind, Kind::OpenParen) {
             return self.fail(wanted::PAREN);
         }
         self.advance();
-        let mut args = Vec::new();
         if matches!(self.token.kind, Kind::CloseParen) {
             self.advance();
-            return Ok(args);
+            return Ok(());
         }
         loop {
-            args.push(match &mut self.token.kind {
+            self.args.push(match &mut self.token.kind {
                 Kind::Number(number) => Arg::Number(*number),
                 Kind::Regexp(text) | Kind::Text(text) => Arg::Text(std::mem::take(text).into_owned()),
                 _ => return self.fail(wanted::ARGUMENT),
@@ -259,7 +282,7 @@ impl<'t> Parser<'t> {
                 Kind::Comma => self.advance(),
                 Kind::CloseParen => {
                     self.advance();
-                    return Ok(args);
+                    return Ok(());
                 }
                 _ => return self.fail(wanted::COMMA_OR_PAREN),
             };
@@ -284,7 +307,7 @@ impl<'t> Parser<'t> {
         self.advance();
         let mut algorithm = None;
         if let Kind::Symbol(name) = self.token.kind {
-            algorithm = Some(Name::of_symbol(name));
+            algorithm = Some(self.names.get(name));
             self.advance();
             if !matches!(self.token.kind, Kind::Comma) {
                 return self.fail(wanted::COMMA);
@@ -334,7 +357,7 @@ impl<'t> Parser<'t> {
                 });
             };
             self.advance();
-            filters.push(call(name, self.arguments()?));
+            filters.push(self.call(name)?);
             match self.token.kind {
                 Kind::End => return Ok(filters),
                 Kind::Arrow => self.advance(),
@@ -356,7 +379,7 @@ impl<'t> Parser<'t> {
                 }
                 Kind::Symbol(name) => {
                     self.advance();
-                    predicates.push(call(name, self.arguments()?));
+                    predicates.push(self.call(name)?);
                 }
                 _ => {
                     return self.fail(if first {
@@ -390,8 +413,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn check(&mut self, predicates: &[Call]) {
-        for (index, problem) in predicate_problems(predicates) {
+    fn check(&mut self) {
+        for (index, problem) in predicate_problems(&self.predicates) {
             let place = self.places.get(index).cloned().unwrap_or_default();
             self.problem(problem, place);
         }
@@ -451,12 +474,5 @@ impl<'t> Parser<'t> {
             }
         });
         Err(Failed)
-    }
-}
-
-fn call(name: &str, args: Vec<Arg>) -> Call {
-    Call {
-        name: Name::of_symbol(name),
-        args,
     }
 }

@@ -17,7 +17,7 @@ pub(crate) enum Kind<'t> {
     And,
     Any,
     Arrow,
-    Bad(Bad),
+    Bad(Box<Bad>),
     CloseAngle,
     CloseParen,
     Colon,
