@@ -90,6 +90,7 @@ mod lexer;
 mod parser;
 mod place;
 mod print;
+mod rewrite;
 mod template;
 mod token;
 
@@ -105,6 +106,7 @@ pub use self::{
     parser::{Located, parse, parse_filters, parse_located, parse_predicates},
     place::Place,
     print::{Layout, print},
+    rewrite::{RewriteError, Rewritten, delete_text, reset_text, upsert_text},
     template::{Filled, Placeholder, Template},
 };
 

@@ -14,6 +14,7 @@ mod hostile;
 mod json;
 mod language;
 mod printing;
+mod rewriting;
 mod round_trip;
 mod templates;
 
