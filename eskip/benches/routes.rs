@@ -7,6 +7,10 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use eskip::{Layout, from_json, parse, print, to_json};
 
+/// As the command `doorway` has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const ROUTES: usize = 10_000;
 
 /// Routes as a Kubernetes ingress controller writes them: 18 MB.

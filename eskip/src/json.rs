@@ -7,7 +7,10 @@ use serde::{
     de::{self, Visitor},
 };
 
-use crate::ast::{Arg, Backend, Balanced, Call, Endpoint, Name, Route};
+use crate::{
+    ast::{Arg, Backend, Balanced, Call, Endpoint, Name, Route},
+    print::EVERY_INTEGER,
+};
 
 /// A text that is no JSON form of routes.
 #[derive(Debug, thiserror::Error)]
@@ -157,8 +160,8 @@ impl Serialize for Arg {
 
 /// A number that is printed without a point: one that a 64-bit floating-point number cannot miss.
 fn whole(number: f64) -> Option<i64> {
-    let exact = number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0;
-    exact.then(|| format!("{number:.0}").parse().ok()).flatten()
+    let exact = number.fract() == 0.0 && number.abs() <= EVERY_INTEGER;
+    exact.then(|| number.to_string().parse().ok()).flatten()
 }
 
 fn call_out(call: &Call) -> CallOut<'_> {

@@ -240,9 +240,9 @@ fn balanced(out: &mut String, balanced: &Balanced) {
     out.push('>');
 }
 
-/// Never with an exponent, which the language does not have.
+/// Never with an exponent, which the language does not have; large numbers to the last digit.
 fn number(out: &mut String, number: f64) {
-    let written = if number.fract() == 0.0 {
+    let written = if number.fract() == 0.0 && number.abs() > EVERY_INTEGER {
         write!(out, "{number:.0}")
     } else {
         write!(out, "{number}")
@@ -250,30 +250,44 @@ fn number(out: &mut String, number: f64) {
     debug_assert!(written.is_ok(), "writing to a string");
 }
 
+/// Up to this, every integer is a number of its own.
+pub(crate) const EVERY_INTEGER: f64 = 9_007_199_254_740_992.0;
+
 /// In double quotes.
 fn string(out: &mut String, text: &str) {
     out.push('"');
-    for c in text.chars() {
-        match c {
-            '\\' => out.push_str("\\\\"),
-            '"' => out.push_str("\\\""),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{b}' => out.push_str("\\v"),
-            other => out.push(other),
-        }
+    let mut plain = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        let Some(escape) = escape(byte) else {
+            continue;
+        };
+        out.push_str(text.get(plain..at).unwrap_or_default());
+        out.push_str(escape);
+        plain = at.saturating_add(1);
     }
+    out.push_str(text.get(plain..).unwrap_or_default());
     out.push('"');
+}
+
+const fn escape(byte: u8) -> Option<&'static str> {
+    Some(match byte {
+        b'\\' => "\\\\",
+        b'"' => "\\\"",
+        0x07 => "\\a",
+        0x08 => "\\b",
+        0x0c => "\\f",
+        b'\n' => "\\n",
+        b'\r' => "\\r",
+        b'\t' => "\\t",
+        0x0b => "\\v",
+        _ => return None,
+    })
 }
 
 /// Between slashes, if it can be written so: a bracket that is never closed would hide the last slash, and a regular
 /// expression has no escapes for what does not fit a line.
 fn regular(out: &mut String, text: &str) {
-    let fits = !text.is_empty() && !text.contains(char::is_control);
+    let fits = !text.is_empty() && !text.bytes().any(|byte| byte.is_ascii_control());
     let spellings = [every_backslash_doubled, backslashes_as_needed];
     let mut literals = spellings.iter().map(|spelling| spelling(text));
     match literals.find(|literal| fits && closes(literal)) {
