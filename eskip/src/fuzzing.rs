@@ -44,8 +44,9 @@ pub fn eskip(data: &[u8]) {
         let printed: Vec<String> = predicates.iter().map(ToString::to_string).collect();
         assert_eq!(parse_predicates(&printed.join(" && ")), Ok(predicates));
     }
-    if let Ok(routes) = from_json(text) {
-        read_back(&routes);
+    match from_json(text) {
+        Ok(routes) => read_back(&routes),
+        Err(error) => assert!(error.report("fuzz", text).starts_with("fuzz:")),
     }
     Template::parse(text).fill(|_| None);
 }

@@ -9,6 +9,7 @@ use serde::{
 
 use crate::{
     ast::{Arg, Backend, Balanced, Call, Endpoint, Name, Route},
+    place::Place,
     print::EVERY_INTEGER,
 };
 
@@ -72,6 +73,44 @@ pub fn from_json(text: &str) -> Result<Vec<Route>, JsonError> {
     routes
         .map(|(index, route)| checked(route).map_err(|reason| JsonError::Route { index, reason }))
         .collect()
+}
+
+// === impl JsonError ===
+
+impl JsonError {
+    /// The mistake for whoever wrote `text`: with file, line and column and its line with a mark, as far as they are
+    /// known.
+    ///
+    /// ```
+    /// let text = "[\n  {\"id\": 1}\n]";
+    /// let error = eskip::from_json(text).unwrap_err();
+    /// assert_eq!(
+    ///     error.report("routes.json", text),
+    ///     "routes.json:2:10: invalid type: integer `1`, expected a string\n  2 |   {\"id\": 1}\n    |          ^"
+    /// );
+    /// ```
+    #[must_use]
+    pub fn report(&self, file: &str, text: &str) -> String {
+        let Self::Syntax(error) = self else {
+            return format!("{file}: {self}");
+        };
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let before = text.split_inclusive('\n').take(error.line().saturating_sub(1));
+        let start = before.map(str::len).sum::<usize>();
+        let mut at = start
+            .saturating_add(error.column())
+            .saturating_sub(1)
+            .min(text.len());
+        while !text.is_char_boundary(at) {
+            at = at.saturating_sub(1);
+        }
+        let place = Place::of(text, at..at);
+        let said = error.to_string();
+        let message = said
+            .rsplit_once(" at line ")
+            .map_or(said.as_str(), |(message, _)| message);
+        format!("{file}:{}:{}: {message}\n{place}", place.line(), place.column())
+    }
 }
 
 #[derive(Serialize)]

@@ -7,10 +7,7 @@ mod wanted;
 
 use std::ops::Range;
 
-use self::{
-    names::Names,
-    wanted::{Wanted, help},
-};
+use self::{names::Names, wanted::Wanted};
 use crate::{
     ast::{Arg, Backend, Balanced, Call, Endpoint, Name, Route},
     check::{Problem, predicate_problems},
@@ -164,9 +161,9 @@ impl<'t> Parser<'t> {
                     Kind::OpenParen if alone => self.called(name, place.start)?,
                     _ => {
                         return self.fail(if alone {
-                            wanted::COLON_OR_PAREN
+                            Wanted::ColonOrParen
                         } else {
-                            wanted::COLON
+                            Wanted::Colon
                         });
                     }
                 }
@@ -174,9 +171,9 @@ impl<'t> Parser<'t> {
             Kind::Any if alone => self.predicate()?,
             _ => {
                 return self.fail(if alone {
-                    wanted::FIRST_ROUTE
+                    Wanted::FirstRoute
                 } else {
-                    wanted::LATER_ROUTE
+                    Wanted::LaterRoute
                 });
             }
         }
@@ -185,7 +182,7 @@ impl<'t> Parser<'t> {
             self.predicate()?;
         }
         if !matches!(self.token.kind, Kind::Arrow) {
-            return self.fail(wanted::ARROW);
+            return self.fail(Wanted::Arrow);
         }
         let backend = self.way()?;
         let span = start..self.previous.end;
@@ -195,9 +192,9 @@ impl<'t> Parser<'t> {
             Kind::Semicolon if id.is_some() => {}
             _ => {
                 return self.fail(if id.is_some() {
-                    wanted::SEMICOLON
+                    Wanted::Semicolon
                 } else {
-                    wanted::END
+                    Wanted::End
                 });
             }
         }
@@ -221,7 +218,7 @@ impl<'t> Parser<'t> {
                 let place = self.advance();
                 self.called(name, place.start)
             }
-            _ => self.fail(wanted::PREDICATE),
+            _ => self.fail(Wanted::Predicate),
         }
     }
 
@@ -247,7 +244,7 @@ impl<'t> Parser<'t> {
             let filter = self.call(name)?;
             self.filters.push(filter);
             if !matches!(self.token.kind, Kind::Arrow) {
-                return self.fail(wanted::ARROW_BEHIND_FILTER);
+                return self.fail(Wanted::ArrowBehindFilter);
             }
         }
     }
@@ -264,7 +261,7 @@ impl<'t> Parser<'t> {
     fn arguments(&mut self) -> Result<(), Failed> {
         self.args.clear();
         if !matches!(self.token.kind, Kind::OpenParen) {
-            return self.fail(wanted::PAREN);
+            return self.fail(Wanted::Paren);
         }
         self.advance();
         if matches!(self.token.kind, Kind::CloseParen) {
@@ -275,7 +272,7 @@ impl<'t> Parser<'t> {
             self.args.push(match &mut self.token.kind {
                 Kind::Number(number) => Arg::Number(*number),
                 Kind::Regexp(text) | Kind::Text(text) => Arg::Text(std::mem::take(text).into_owned()),
-                _ => return self.fail(wanted::ARGUMENT),
+                _ => return self.fail(Wanted::Argument),
             });
             self.advance();
             match self.token.kind {
@@ -284,7 +281,7 @@ impl<'t> Parser<'t> {
                     self.advance();
                     return Ok(());
                 }
-                _ => return self.fail(wanted::COMMA_OR_PAREN),
+                _ => return self.fail(Wanted::CommaOrParen),
             };
         }
     }
@@ -297,7 +294,7 @@ impl<'t> Parser<'t> {
             Kind::Dynamic => Backend::Dynamic,
             Kind::Forward => Backend::Forward,
             Kind::OpenAngle => return self.balanced().map(Backend::Balanced),
-            _ => return self.fail(wanted::BACKEND),
+            _ => return self.fail(Wanted::Backend),
         };
         self.advance();
         Ok(backend)
@@ -310,7 +307,7 @@ impl<'t> Parser<'t> {
             algorithm = Some(self.names.get(name));
             self.advance();
             if !matches!(self.token.kind, Kind::Comma) {
-                return self.fail(wanted::COMMA);
+                return self.fail(Wanted::Comma);
             }
             self.advance();
         }
@@ -318,9 +315,9 @@ impl<'t> Parser<'t> {
         loop {
             let Kind::Text(text) = &mut self.token.kind else {
                 return self.fail(if algorithm.is_some() {
-                    wanted::ENDPOINT
+                    Wanted::Endpoint
                 } else {
-                    wanted::BALANCED
+                    Wanted::Balanced
                 });
             };
             let parsed = std::mem::take(text).parse::<Endpoint>();
@@ -338,7 +335,7 @@ impl<'t> Parser<'t> {
                     self.advance();
                     return Ok(Balanced { algorithm, endpoints });
                 }
-                _ => return self.fail(wanted::COMMA_OR_ANGLE),
+                _ => return self.fail(Wanted::CommaOrAngle),
             };
         }
     }
@@ -351,9 +348,9 @@ impl<'t> Parser<'t> {
         loop {
             let Kind::Symbol(name) = self.token.kind else {
                 return self.fail(if filters.is_empty() {
-                    wanted::FIRST_FILTER
+                    Wanted::FirstFilter
                 } else {
-                    wanted::FILTER
+                    Wanted::Filter
                 });
             };
             self.advance();
@@ -361,7 +358,7 @@ impl<'t> Parser<'t> {
             match self.token.kind {
                 Kind::End => return Ok(filters),
                 Kind::Arrow => self.advance(),
-                _ => return self.fail(wanted::MORE_FILTERS),
+                _ => return self.fail(Wanted::MoreFilters),
             };
         }
     }
@@ -383,9 +380,9 @@ impl<'t> Parser<'t> {
                 }
                 _ => {
                     return self.fail(if first {
-                        wanted::FIRST_PREDICATE
+                        Wanted::FirstPredicate
                     } else {
-                        wanted::PREDICATE
+                        Wanted::Predicate
                     });
                 }
             }
@@ -393,7 +390,7 @@ impl<'t> Parser<'t> {
             match self.token.kind {
                 Kind::End => return Ok(predicates),
                 Kind::And => self.advance(),
-                _ => return self.fail(wanted::MORE_PREDICATES),
+                _ => return self.fail(Wanted::MorePredicates),
             };
         }
     }
@@ -443,13 +440,13 @@ impl<'t> Parser<'t> {
                 Kind::Bad(bad) => {
                     let kind = match bad.kind {
                         // As it stands for a word, another one was needed, unless none was.
-                        ErrorKind::UnexpectedToken if !wanted.end => ErrorKind::Syntax,
+                        ErrorKind::UnexpectedToken if !wanted.may_end() => ErrorKind::Syntax,
                         ref other => other.clone(),
                     };
                     (kind, before(), bad.message.to_owned(), Some(bad.help))
                 }
                 kind => {
-                    let message = format!("expected {}, found {}", wanted.what, token.described());
+                    let message = format!("expected {}, found {}", wanted.what(), token.described());
                     let last = if matches!(kind, Kind::End) {
                         before()
                     } else {
@@ -459,7 +456,7 @@ impl<'t> Parser<'t> {
                         ErrorKind::Syntax,
                         last,
                         message,
-                        help(wanted, kind, &before().kind),
+                        wanted.help(kind, &before().kind),
                     )
                 }
             };

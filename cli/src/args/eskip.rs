@@ -70,7 +70,7 @@ pub(crate) enum EskipCommand {
         #[arg(long, value_name = "ID", value_delimiter = ',', conflicts_with_all = ["file", "routes"])]
         ids: Vec<String>,
         /// The file to remove them from
-        #[arg(long, value_name = "FILE")]
+        #[arg(long, value_name = "FILE", value_parser = parse_target)]
         from: PathBuf,
         #[command(flatten)]
         written: WrittenArgs,
@@ -123,7 +123,7 @@ pub(crate) struct FilterArgs {
 #[derive(Args, Debug)]
 pub(crate) struct IntoArgs {
     /// The file to put them into; it is made if it is not there
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = parse_target)]
     pub(crate) into: PathBuf,
     #[command(flatten)]
     pub(crate) written: WrittenArgs,
@@ -135,6 +135,13 @@ pub(crate) struct WrittenArgs {
     /// Write the result to this file and leave the other one; `-` prints it
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+fn parse_target(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "-" => Err("expected a file: it is read, and then written".to_owned()),
+        path => Ok(path.into()),
+    }
 }
 
 fn parse_indent(text: &str) -> Result<String, String> {

@@ -77,7 +77,7 @@ fn check_says_what_is_wrong_and_where() {
         ),
         (
             r#"[{"id":1}]"#,
-            "r: invalid type: integer `1`, expected a string at line 1 column 8\n",
+            "r:1:8: invalid type: integer `1`, expected a string\n  1 | [{\"id\":1}]\n    |        ^\n",
         ),
     ] {
         directory.write("r", text);
@@ -395,6 +395,7 @@ fn what_cannot_be_put_into_a_file_changes_nothing() {
         let found = refused(&directory, &[command, "--into", "routes.eskip"], 2);
         assert!(found.contains("`-` for standard input"), "{found}");
         refused(&directory, &[command, "bad.eskip"], 2);
+        refused(&directory, &[&good[..], &["-"]].concat(), 2);
     }
     assert_eq!(content(&directory, "routes.eskip"), ROUTES);
 }

@@ -32,7 +32,7 @@ impl Document {
         let json = text.trim_start().starts_with(['[', '{']);
         let routes = if json {
             let routes =
-                eskip::from_json(&text).map_err(|error| Failure::Report(format!("{name}: {error}")))?;
+                eskip::from_json(&text).map_err(|error| Failure::Report(error.report(name, &text)))?;
             let located = |route| Located { route, span: 0..0 };
             routes.into_iter().map(located).collect()
         } else {
