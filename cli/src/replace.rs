@@ -7,10 +7,12 @@ use std::path::Path;
 
 /// Writes `text` to `path` in such a way that, whatever happens, the old text or the new one is there, whole. The file
 /// that a link leads to is replaced, not the link, and keeps its mode. What is no regular file, such as a pipe, is
-/// written to as it is.
+/// written to as it is, and so is a file that is named by being open, as `/dev/stdout` does.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let (path, mode) = match fs::metadata(path) {
-        Ok(found) if !found.is_file() => return fs::write(path, text),
+        Ok(found) if !found.is_file() || path.starts_with("/dev") || path.starts_with("/proc") => {
+            return fs::write(path, text);
+        }
         Ok(found) => (fs::canonicalize(path)?, Some(found.permissions())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => (path.to_owned(), None),
         Err(error) => return Err(error),

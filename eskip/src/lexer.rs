@@ -46,6 +46,11 @@ impl<'t> Lexer<'t> {
         Token { kind, span }
     }
 
+    /// Reads on from an earlier place, where a character begins.
+    pub(crate) const fn go_back(&mut self, at: usize) {
+        self.at = at;
+    }
+
     /// White space and comments, in any order.
     fn skip_space(&mut self) {
         while let Some(byte) = self.peek(0) {

@@ -99,8 +99,12 @@ struct Parser<'t> {
     args: Vec<Arg>,
     /// Where the predicates of the current route stand.
     places: Vec<Range<usize>>,
+    rereads: usize,
     errors: Collector,
 }
+
+/// What is never closed is read to the end of the text each time, so not without a bound.
+const MOST_REREADS: usize = 100;
 
 /// A mistake that was reported.
 struct Failed;
@@ -122,6 +126,7 @@ impl<'t> Parser<'t> {
             filters: Vec::new(),
             args: Vec::new(),
             places: Vec::new(),
+            rereads: 0,
             errors: Collector::default(),
         }
     }
@@ -406,7 +411,26 @@ impl<'t> Parser<'t> {
     /// Passes what is left of a route.
     fn recover(&mut self) {
         while !matches!(self.token.kind, Kind::Semicolon | Kind::End) {
+            self.reread();
             self.advance();
+        }
+    }
+
+    /// A slash or a quote too many makes words of the routes behind it. A regular expression over several lines is
+    /// hardly meant, and neither is what never ends: reading goes on behind their first character.
+    fn reread(&mut self) {
+        let over_lines = |span: &Range<usize>| {
+            let text = self.text.get(span.clone()).unwrap_or_default();
+            text.contains('\n')
+        };
+        let mistaken = match &self.token.kind {
+            Kind::Regexp(_) => true,
+            Kind::Bad(bad) => bad.kind == ErrorKind::IncompleteToken,
+            _ => false,
+        };
+        if mistaken && self.rereads < MOST_REREADS && over_lines(&self.token.span) {
+            self.rereads = self.rereads.saturating_add(1);
+            self.lexer.go_back(self.token.span.start.saturating_add(1));
         }
     }
 

@@ -175,6 +175,21 @@ fn print_has_three_forms() {
 }
 
 #[test]
+fn an_open_file_is_written_to_and_not_replaced() {
+    let directory = Directory::with("out", "");
+    let path = directory.path().join("out");
+    let open = std::fs::File::create(&path).unwrap();
+    let inode = open.metadata().unwrap().ino();
+    let mut print = doorway(
+        directory.path(),
+        &["eskip", "print", "--routes", "* -> <shunt>", "-o", "/dev/stdout"],
+    );
+    assert!(print.stdout(open).status().unwrap().success());
+    assert_eq!(std::fs::metadata(&path).unwrap().ino(), inode);
+    assert_eq!(content(&directory, "out"), "* -> <shunt>\n");
+}
+
+#[test]
 fn patch_puts_filters_around() {
     let directory = Directory::with("routes.eskip", ROUTES);
     directory.write("filters.eskip", "// all\nz() -> zz()\n");

@@ -200,6 +200,24 @@ fn all_mistakes_come_at_once_in_the_order_of_the_text() {
 }
 
 #[test]
+fn a_slash_or_quote_too_many_does_not_hide_what_is_behind() {
+    for (first, second) in [
+        ("a: Path(/api) -> \"http://a\";", "b: # -> <shunt>;"),
+        ("a: Path(\"/api) -> <shunt>;", "b: # -> <shunt>;"),
+        ("a: Path(/api) -> <shunt>;", "b: # -> <shunt>;"),
+        ("a-b: Path(/api) -> \"http://a\";", "b: # -> <shunt>;"),
+        ("a: * -> f(3.;", "b: # -> <shunt>;"),
+    ] {
+        let errors = parse(&format!("{first}\n{second}\nc: * -> <shunt>;\n")).unwrap_err();
+        let lines: Vec<usize> = errors.iter().map(|error| error.place().line()).collect();
+        assert_eq!(lines, [1, 2], "{first}: {errors}");
+    }
+    // What is closed is believed, over several lines, too.
+    let errors = parse("a: # f(\"x;\ny\") -> <shunt>;\nb: * -> <shunt>").unwrap_err();
+    assert_eq!(errors.iter().count(), 1);
+}
+
+#[test]
 fn mistakes_have_a_place_and_a_way_out() {
     for (text, expected) in [
         (

@@ -95,6 +95,9 @@ fn mistakes_cost_one_pass_together() {
         errors.iter().last().map(|error| error.place().column()),
         Some(99 * 21 + 4)
     );
+    for begun in ["# \"\\\"\n", "# /\\/\n", "# `\\`\n", "a: \"\n"] {
+        assert!(parse(&begun.repeat(100_000)).is_err());
+    }
     let unclosed = format!("{}\"", "a: \"x\" \n;".repeat(100_000));
     assert!(parse(&unclosed).is_err());
 }
