@@ -13,7 +13,8 @@ pub enum Layout<'a> {
     /// One route a line.
     #[default]
     Plain,
-    /// Each filter, and the backend, on a line of its own behind this indent; an empty line between routes.
+    /// Each filter, and the backend, on a line of its own behind this indent, which should be blanks; an empty line
+    /// between routes.
     Pretty(&'a str),
 }
 
