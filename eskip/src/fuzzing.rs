@@ -1,7 +1,8 @@
 //! The body of the fuzz target `eskip`, here so that an ordinary test can replay its corpus.
 
 use crate::{
-    Layout, Route, Template, from_json, parse_filters, parse_located, parse_predicates, print, to_json,
+    Layout, Route, Template, delete_text, from_json, parse_filters, parse_located, parse_predicates, print,
+    to_json, upsert_text,
 };
 
 /// Reads any bytes as a document, as filters, as predicates, as JSON and as a template. What is read is printed in
@@ -26,6 +27,7 @@ pub fn eskip(data: &[u8]) {
             }
             let routes: Vec<Route> = located.into_iter().map(|located| located.route).collect();
             read_back(&routes);
+            rewrite(text, &routes);
         }
         Err(errors) => {
             assert!(
@@ -67,6 +69,35 @@ pub fn read_back(routes: &[Route]) {
     let again = from_json(&json).expect("what is printed is read");
     same(routes, &again, &json);
     assert_eq!(to_json(&again), json);
+}
+
+/// Changes in a text are those in the list.
+fn rewrite(text: &str, routes: &[Route]) {
+    let ids: Vec<&str> = routes.iter().filter_map(|route| route.id.as_deref()).collect();
+    for gone in [ids.get(..1).unwrap_or_default(), &ids] {
+        let rewritten = delete_text(text, gone).expect("the text was read");
+        let mut left = routes.to_vec();
+        crate::delete(&mut left, gone.iter().copied());
+        assert_eq!(
+            crate::parse(&rewritten.text).as_deref(),
+            Ok(left.as_slice()),
+            "{text:?}"
+        );
+    }
+    let Ok(rewritten) = upsert_text(text, routes, Layout::PRETTY) else {
+        assert!(routes.iter().any(|route| route.id.is_none()), "{text:?}");
+        return;
+    };
+    let mut unique = routes.to_vec();
+    crate::upsert(&mut unique, routes.to_vec());
+    same(
+        &unique,
+        &crate::parse(&rewritten.text).expect("the text was read"),
+        text,
+    );
+    if unique.len() == routes.len() {
+        assert_eq!(rewritten.text, text);
+    }
 }
 
 fn same(routes: &[Route], again: &[Route], printed: &str) {

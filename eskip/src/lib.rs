@@ -63,10 +63,19 @@
 //! addresses of a balanced backend are some, with one scheme. Whether other predicates and filters exist is for
 //! whoever runs them to know.
 //!
-//! Where this crate knowingly differs from Skipper's own parser: all mistakes are reported, not the first; a number
-//! that is not finite is a mistake; a byte order mark is passed over; U+0085 and U+00A0 are white space as characters,
-//! not as bytes. The printer writes `<forward>`, numbers without exponent, and regular expressions such that what is
-//! read back is what was printed, in quotes if it must be.
+//! # Where it knowingly differs from Skipper's own parser
+//!
+//! - All mistakes are told, not the first alone. Each that is about a route names it. What does not end is an
+//!   "incomplete token" wherever it stands, and words longer than 80 characters are cut in messages.
+//! - A number beyond what 64 bits of floating point hold is a mistake, not infinite.
+//! - A byte order mark is passed over. U+0085 and U+00A0 are white space as characters; Skipper knows them as single
+//!   bytes, which no UTF-8 has.
+//! - `Host("*.example.org")` stays as it is written. What it means is for whoever builds a table of routes.
+//! - The printer writes `<forward>`, numbers without an exponent, addresses with escapes, and regular expressions such
+//!   that what is read back is what was printed: in double quotes, if they cannot stand between slashes.
+//! - JSON is checked as texts are, and fields that routes do not have are mistakes.
+//! - Values that are filled into a template are not looked through for placeholders.
+//! - Predicates of one name have no order when routes are compared.
 //!
 //! # What it promises
 //!

@@ -104,8 +104,8 @@ struct Parser<'t> {
     errors: Collector,
 }
 
-/// What is never closed is read to the end of the text each time, so not without a bound.
-const MOST_REREADS: usize = 100;
+/// What is never closed is read to the end of the text each time, so this is a few passes.
+const MOST_REREADS: usize = 8;
 
 /// A mistake that was reported.
 struct Failed;

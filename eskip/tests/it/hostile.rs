@@ -4,14 +4,14 @@ use eskip::{Arg, from_json, parse, parse_filters, parse_predicates};
 
 use crate::{parsed, route};
 
-const MANY: usize = 1_000_000;
+const MANY: usize = 200_000;
 
 #[test]
 fn nothing_nests() {
     for opening in [
         "(", "<", "[", "{", "P(", "\\", "/[", "a: ", "* -> <", "&& ", "-> ",
     ] {
-        let text = opening.repeat(MANY / 10);
+        let text = opening.repeat(MANY);
         for text in [text.clone(), format!("* -> f({text}"), format!("a: {text}")] {
             let errors = parse(&text).unwrap_err();
             assert!(errors.report("f").len() < 100_000);
@@ -25,7 +25,7 @@ fn nothing_nests() {
 
 #[test]
 fn long_words_are_read_once() {
-    let long = "x".repeat(10 * MANY);
+    let long = "x".repeat(10_000_000);
     let routes = parsed(&format!(
         "{long}: Path(\"{long}\") -> f(/{long}/, `{long}`) -> \"{long}\" // {long}"
     ));
