@@ -405,7 +405,8 @@ impl<'t> Parser<'t> {
     fn fail<T>(&mut self, wanted: Wanted) -> Result<T, Failed> {
         let (text, token, previous, route) = (self.text, &self.token, &self.previous, self.route);
         self.errors.push(|| {
-            let before = || Lexer::new(text.get(previous.clone()).unwrap_or_default()).next();
+            let written = text.get(previous.clone()).unwrap_or_default();
+            let before = || Lexer::new(written).next();
             let (kind, last, message, help) = match &token.kind {
                 Kind::Bad(bad) => {
                     let kind = match bad.kind {
@@ -430,6 +431,9 @@ impl<'t> Parser<'t> {
                     )
                 }
             };
+            // A quote that is missing in one line makes a string of that line's rest and the next.
+            let long = written.starts_with(['"', '`', '/']) && written.contains('\n');
+            let help = if long { Some(wanted::OVER_LINES) } else { help };
             Draft {
                 kind,
                 token: last.shown(text),

@@ -41,6 +41,10 @@ pub(super) enum Wanted {
     Semicolon,
 }
 
+/// A way out behind a word that goes over several lines.
+pub(super) const OVER_LINES: &str =
+    "what stands before this goes over several lines: is a quote or slash missing where it begins?";
+
 // === impl Wanted ===
 
 impl Wanted {

@@ -248,6 +248,18 @@ fn mistakes_have_a_place_and_a_way_out() {
         assert_eq!(parse(text).unwrap_err().report("f"), expected);
     }
     for (text, help) in [
+        (
+            "a: Path(\"/a) -> <shunt>;\nb: Path(\"/b\") -> <shunt>;",
+            "over several lines: is a quote",
+        ),
+        (
+            "a: Path(\"/a) -> <shunt>;\nb: Path(\"x\") -> <shunt>;",
+            "over several lines: is a quote",
+        ),
+        (
+            "a: Path(/a) -> <shunt>;\nb: PathRegexp(/b/) -> <shunt>;",
+            "over several lines: is a quote",
+        ),
         ("* -> f() -> <shunt >", "no blanks inside"),
         ("* -> f(x) -> <shunt>", "put quotes around strings"),
         ("P() | Q() -> <shunt>", "write two routes"),
