@@ -253,7 +253,8 @@ impl FromStr for Endpoint {
             reason,
         };
         let (scheme, rest) = text
-            .split_once("://")
+            .split_once(':')
+            .and_then(|(scheme, rest)| Some((scheme, rest.strip_prefix("//")?)))
             .ok_or_else(|| error("it has no scheme, such as http://"))?;
         let mut bytes = scheme.bytes();
         let begins = bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic());
@@ -262,7 +263,9 @@ impl FromStr for Endpoint {
                 "its scheme has other characters than letters, digits, `+`, `-` and `.`",
             ));
         }
-        if rest.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        let strange = |c: char| c.is_control() || c.is_whitespace();
+        let plain = rest.bytes().all(|byte| byte.is_ascii_graphic());
+        if !plain && rest.chars().any(strange) {
             return Err(error("it has a space or a control character"));
         }
         if rest.is_empty() || rest.starts_with(['/', '?', '#', ':']) {
