@@ -1,5 +1,6 @@
 //! The command line as the user types it: commands, options, help with examples.
 
+mod eskip;
 mod explain;
 mod geo;
 pub(crate) mod of_caddy;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::eskip::{EskipArgs, EskipCommand, FilterArgs, InputArgs, LayoutArgs};
 pub(crate) use self::explain::ExplainArgs;
 pub(crate) use self::geo::{GeoArgs, GeoCommand, GeoFrom, GeoUrl};
 pub(crate) use self::shipwick::{DesiredFrom, RenderArgs, ShipwickArgs, ShipwickCommand};
@@ -50,6 +52,8 @@ pub(crate) enum Command {
     Adapt(AdaptArgs),
     /// Print a Caddyfile in the usual layout
     Fmt(FmtArgs),
+    /// Check, print and change files of eskip routes
+    Eskip(EskipArgs),
     /// Make secrets and pod-IP tokens, and read tokens
     Token(TokenArgs),
     /// Tell the countries of addresses, and fetch and check the archive that says them

@@ -10,6 +10,7 @@ mod adapt;
 mod admin;
 mod command_line;
 mod demo;
+mod eskip;
 mod examples;
 mod explain;
 mod fmt;

@@ -8,10 +8,11 @@ use super::Finding;
 use crate::metadata::{Metadata, Package};
 
 /// What a member may depend on inside the workspace, for whatever purpose.
-const EDGES: [(&str, &[&str]); 9] = [
+const EDGES: [(&str, &[&str]); 10] = [
     ("doors-token", &[]),
     ("doors-routing", &["doors-token"]),
     ("geo-db", &[]),
+    ("eskip", &[]),
     ("http1-codec", &[]),
     ("shipwick-routes", &[]),
     ("caddy-config", &["doors-token"]),
@@ -31,6 +32,7 @@ const EDGES: [(&str, &[&str]); 9] = [
             "doors-token",
             "doors-routing",
             "geo-db",
+            "eskip",
             "caddy-config",
             "shipwick-routes",
             "proxy-core",
@@ -40,7 +42,7 @@ const EDGES: [(&str, &[&str]); 9] = [
 ];
 
 /// Members that must work without a runtime.
-const PURE: [&str; 3] = ["doors-token", "doors-routing", "caddy-config"];
+const PURE: [&str; 4] = ["doors-token", "doors-routing", "eskip", "caddy-config"];
 
 /// What a pure member must not need, directly or not.
 const RUNTIMES: [&str; 6] = ["tokio", "hyper", "async-std", "smol", "mio", "reqwest"];
