@@ -97,11 +97,14 @@ pub mod fuzzing;
 mod json;
 mod lexer;
 mod parser;
+mod pattern;
 mod place;
 mod print;
 mod rewrite;
 mod template;
 mod token;
+mod tree;
+mod uri;
 
 pub use self::{
     ast::{Arg, Backend, Balanced, Call, Endpoint, EndpointError, Name, NameError, Route},
@@ -113,10 +116,12 @@ pub use self::{
     error::{ErrorKind, ParseError, ParseErrors},
     json::{JsonError, from_json, to_json, to_json_pretty},
     parser::{Located, parse, parse_filters, parse_located, parse_predicates},
+    pattern::{PathPattern, PatternError},
     place::Place,
     print::{Layout, print},
     rewrite::{RewriteError, Rewritten, delete_text, reset_text, upsert_text},
     template::{Filled, Placeholder, Template},
+    tree::PathTree,
 };
 
 /// The README's snippets are tests, too.

@@ -13,6 +13,7 @@ mod errors;
 mod hostile;
 mod json;
 mod language;
+mod paths;
 mod printing;
 mod rewriting;
 mod round_trip;
