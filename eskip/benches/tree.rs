@@ -13,7 +13,8 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use eskip::{PathPattern, PathTree};
+use eskip::routing::{Asked, PathPattern, PathTree, Predicates, RouteTable, TableOptions};
+use http::{HeaderMap, Method};
 
 const SIZES: [usize; 3] = [100, 10_000, 100_000];
 
@@ -93,7 +94,7 @@ fn benches(criterion: &mut Criterion) {
                 .split('/')
                 .map(|part| {
                     part.strip_prefix(':')
-                        .map_or(part.to_owned(), |name| format!("{{{name}}}"))
+                        .map_or_else(|| part.to_owned(), |name| format!("{{{name}}}"))
                 })
                 .collect();
             // Those that conflict are left out.
@@ -106,5 +107,45 @@ fn benches(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(group, benches);
+/// Whole tables: of routes with paths, and of routes that have a host each and nothing else.
+fn tables(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("tables");
+    group.sample_size(10);
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let text: String = (0..100_000)
+        .map(|number| format!("r{number}: Path(\"{}\") -> <shunt>;\n", random.route().0))
+        .collect();
+    let routes = eskip::parse(&text).unwrap();
+    let predicates = Predicates::default();
+    let build = |routes: &[eskip::Route]| {
+        let each = routes.iter().map(|route| (route, ()));
+        RouteTable::build(each, &predicates, TableOptions::default()).0
+    };
+    group.bench_function("build 100,000 routes with paths", |bencher| {
+        bencher.iter(|| build(&routes))
+    });
+    let text: String = (0..10_000)
+        .map(|number| {
+            format!("r{number}: Host(/^(app-{number}[.]example[.]org[.]?(:[0-9]+)?)$/) -> <shunt>;\n")
+        })
+        .collect();
+    let table = build(&eskip::parse(&text).unwrap());
+    let (method, headers) = (Method::GET, HeaderMap::new());
+    let hosts: Vec<String> = (0..10_000)
+        .map(|number| format!("app-{}.example.org", number * 7 % 10_000))
+        .collect();
+    let mut next = hosts.iter().cycle();
+    group.sample_size(100);
+    group.bench_function("look-up among 10,000 routes with hosts", |bencher| {
+        bencher.iter(|| {
+            let asked = Asked {
+                host: next.next().unwrap(),
+                ..Asked::new(&method, &headers)
+            };
+            table.find(black_box(&asked)).is_some()
+        });
+    });
+}
+
+criterion_group!(group, benches, tables);
 criterion_main!(group);

@@ -97,14 +97,13 @@ pub mod fuzzing;
 mod json;
 mod lexer;
 mod parser;
-mod pattern;
 mod place;
 mod print;
 mod rewrite;
+#[cfg(feature = "routing")]
+pub mod routing;
 mod template;
 mod token;
-mod tree;
-mod uri;
 
 pub use self::{
     ast::{Arg, Backend, Balanced, Call, Endpoint, EndpointError, Name, NameError, Route},
@@ -116,12 +115,10 @@ pub use self::{
     error::{ErrorKind, ParseError, ParseErrors},
     json::{JsonError, from_json, to_json, to_json_pretty},
     parser::{Located, parse, parse_filters, parse_located, parse_predicates},
-    pattern::{PathPattern, PatternError},
     place::Place,
     print::{Layout, print},
     rewrite::{RewriteError, Rewritten, delete_text, reset_text, upsert_text},
     template::{Filled, Placeholder, Template},
-    tree::PathTree,
 };
 
 /// The README's snippets are tests, too.

@@ -13,10 +13,11 @@ mod errors;
 mod hostile;
 mod json;
 mod language;
-mod paths;
 mod printing;
 mod rewriting;
 mod round_trip;
+#[cfg(feature = "routing")]
+mod routing;
 mod templates;
 
 use eskip::{Arg, Backend, Call, Route};

@@ -3,7 +3,7 @@
 use memchr::memchr;
 
 use super::{NONE, Node, ONE, PathTree, Way, hash};
-use crate::pattern::{Leaf, PathPattern, WILDCARD};
+use crate::routing::pattern::{Leaf, PathPattern, WILDCARD};
 
 /// One way to come to a pattern.
 #[derive(Clone, Copy, Debug)]

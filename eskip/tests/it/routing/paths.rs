@@ -1,6 +1,6 @@
 //! Which paths a pattern matches, which of several patterns is asked first, and what wildcards stand for.
 
-use eskip::{PathPattern, PathTree, PatternError};
+use eskip::routing::{PathPattern, PathTree, PatternError};
 use proptest::prelude::*;
 
 /// One row of the table: a predicate, a path, and what the wildcards are, if it matches, without and with slashes at the
@@ -161,7 +161,7 @@ fn what_is_no_pattern_says_why() {
     }
     let long = "/a".repeat(257);
     assert_eq!(PathPattern::path(&long), Err(PatternError::TooLong));
-    assert!(PathPattern::path(&long[2..]).is_ok());
+    assert!(PathPattern::path(long.strip_prefix("/a").unwrap()).is_ok());
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn matched(text: &str, path: &str) -> Option<Vec<u8>> {
         .split('/')
         .filter(|part| !part.is_empty())
         .collect();
-    let given: Vec<&str> = path[1..].split('/').collect();
+    let given: Vec<&str> = path.split('/').skip(1).collect();
     let mut rank = Vec::new();
     for (at, part) in wanted.iter().enumerate() {
         if part.starts_with('*') {

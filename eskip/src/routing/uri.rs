@@ -31,17 +31,29 @@ pub(crate) fn canonical(path: &str) -> Cow<'_, [u8]> {
     form.into()
 }
 
+/// The whole path, decoded once. What is no UTF-8 is replaced.
+pub(crate) fn decoded(path: &str) -> Cow<'_, str> {
+    if memchr(b'%', path.as_bytes()).is_none() {
+        return path.into();
+    }
+    decode(path, false)
+}
+
 /// What a part of a path stands for, decoded once, a `+` being a space. What is no UTF-8 is replaced.
 pub(crate) fn value(part: &str) -> Cow<'_, str> {
     if memchr2(b'%', b'+', part.as_bytes()).is_none() {
         return part.into();
     }
+    decode(part, true)
+}
+
+fn decode(part: &str, plus_is_space: bool) -> Cow<'_, str> {
     let mut bytes = Vec::with_capacity(part.len());
     let mut rest = part.as_bytes();
     while let Some((first, tail)) = rest.split_first() {
         let (byte, after) = match (encoded(rest), first) {
             (Some((byte, after)), _) => (byte, after),
-            (None, b'+') => (b' ', tail),
+            (None, b'+') if plus_is_space => (b' ', tail),
             (None, _) => (*first, tail),
         };
         bytes.push(byte);

@@ -4,7 +4,7 @@ use std::{borrow::Cow, ops::Range};
 
 use memchr::memchr_iter;
 
-use crate::uri;
+use super::uri;
 
 /// The most segments of a pattern.
 const MOST_SEGMENTS: usize = 256;
@@ -19,7 +19,7 @@ pub(crate) const WILDCARD: u8 = 0;
 /// segment, never a separator.
 ///
 /// ```
-/// use eskip::PathPattern;
+/// use eskip::routing::PathPattern;
 ///
 /// let pattern = PathPattern::path("/users/:id/*rest")?;
 /// let params: Vec<_> = pattern.params("/users/4%2F2/a/b").collect();
@@ -27,7 +27,7 @@ pub(crate) const WILDCARD: u8 = 0;
 ///
 /// let error = PathPattern::path("/users/*rest/id").unwrap_err();
 /// assert_eq!(error.to_string(), "free wildcard param should be last");
-/// # Ok::<(), eskip::PatternError>(())
+/// # Ok::<(), eskip::routing::PatternError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathPattern {

@@ -7,7 +7,7 @@ use std::hash::{BuildHasher as _, Hasher as _};
 use foldhash::fast::FixedState;
 use memchr::memchr;
 
-use crate::{pattern::PathPattern, uri};
+use super::{pattern::PathPattern, uri};
 
 /// No node, no leaf.
 const NONE: u32 = u32::MAX;
@@ -23,7 +23,7 @@ const ONE: u32 = 1 << 31;
 /// unless the path has percent-encodings, and visits no node twice.
 ///
 /// ```
-/// use eskip::{PathPattern, PathTree};
+/// use eskip::routing::{PathPattern, PathTree};
 ///
 /// let patterns = ["/users/:id", "/users/me", "/*rest"].map(|text| PathPattern::path(text).unwrap());
 /// let tree = PathTree::new(&patterns, false);
@@ -85,6 +85,15 @@ impl PathTree {
     /// Asks `choose` for each set of patterns that match `path` alike, the most specific first, until it makes a choice. A
     /// set is in the order of the list that the tree was made of. `path` is as it came, empty being `/`.
     pub fn find<R>(&self, path: &str, mut choose: impl FnMut(&[u32]) -> Option<R>) -> Option<R> {
+        self.find_place(path, |_, numbers| choose(numbers))
+    }
+
+    /// As [`PathTree::find`]; tells also the place of a set of several patterns.
+    pub(super) fn find_place<R>(
+        &self,
+        path: &str,
+        mut choose: impl FnMut(Option<u32>, &[u32]) -> Option<R>,
+    ) -> Option<R> {
         let path = match self.compared(path) {
             "" => "/",
             path => path,
@@ -102,12 +111,24 @@ impl PathTree {
         }
     }
 
+    /// The places of all sets of several patterns.
+    pub(super) fn places(&self) -> impl Iterator<Item = (u32, &[u32])> {
+        let sets = (0_u32..).zip(&self.leaves);
+        sets.filter_map(|(place, (start, end))| {
+            Some((place, self.routes.get(*start as usize..*end as usize)?))
+        })
+    }
+
+    pub(super) fn ignores_trailing_slash(&self) -> bool {
+        self.ignore_trailing_slash
+    }
+
     /// `rest` is what follows the slash behind what led to `at`; `None` if nothing does.
     fn descend<R>(
         &self,
         mut at: u32,
         mut rest: Option<&[u8]>,
-        choose: &mut impl FnMut(&[u32]) -> Option<R>,
+        choose: &mut impl FnMut(Option<u32>, &[u32]) -> Option<R>,
     ) -> Option<R> {
         loop {
             if at & ONE != 0 {
@@ -177,15 +198,15 @@ impl PathTree {
         }
     }
 
-    fn choose<R>(&self, leaf: u32, choose: &mut impl FnMut(&[u32]) -> Option<R>) -> Option<R> {
+    fn choose<R>(&self, leaf: u32, choose: &mut impl FnMut(Option<u32>, &[u32]) -> Option<R>) -> Option<R> {
         if leaf == NONE {
             return None;
         }
         if leaf & ONE != 0 {
-            return choose(&[leaf & !ONE]);
+            return choose(None, &[leaf & !ONE]);
         }
         let (start, end) = *self.leaves.get(leaf as usize)?;
-        choose(self.routes.get(start as usize..end as usize)?)
+        choose(Some(leaf), self.routes.get(start as usize..end as usize)?)
     }
 }
 
