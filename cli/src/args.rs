@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use self::eskip::{EskipArgs, EskipCommand, FilterArgs, InputArgs, LayoutArgs};
+pub(crate) use self::eskip::{EskipArgs, EskipCommand, FilterArgs, InputArgs, LayoutArgs, MatchArgs};
 pub(crate) use self::explain::ExplainArgs;
 pub(crate) use self::geo::{GeoArgs, GeoCommand, GeoFrom, GeoUrl};
 pub(crate) use self::shipwick::{DesiredFrom, RenderArgs, ShipwickArgs, ShipwickCommand};

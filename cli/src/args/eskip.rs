@@ -1,8 +1,12 @@
 //! The arguments of `doorway eskip`.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use http::{HeaderName, HeaderValue, Method, Uri};
+
+use super::explain::parse_header;
 
 /// `doorway eskip`.
 #[derive(Args, Debug)]
@@ -45,6 +49,9 @@ pub(crate) enum EskipCommand {
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
+    /// Tell which route a request is for, and why the others are not; nothing is sent
+    #[command(after_help = MATCH_EXAMPLES)]
+    Match(Box<MatchArgs>),
     /// Put routes into a file: those with an id that is there take its place, the others come behind
     #[command(after_help = UPSERT_EXAMPLES)]
     Upsert {
@@ -75,6 +82,31 @@ pub(crate) enum EskipCommand {
         #[command(flatten)]
         written: WrittenArgs,
     },
+}
+
+/// A request, and the routes that one of which it may be for.
+#[derive(Args, Debug)]
+pub(crate) struct MatchArgs {
+    /// The request's method
+    #[arg(value_name = "METHOD")]
+    pub(crate) method: Method,
+    /// An absolute URL
+    #[arg(value_name = "URL")]
+    pub(crate) url: Uri,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// A field of the request. May be repeated
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = parse_header)]
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    /// The address that the request comes from
+    #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
+    pub(crate) from: IpAddr,
+    /// The number from 0 to below 1 that `Traffic` and `TrafficSegment` go by
+    #[arg(long, value_name = "NUMBER", default_value_t = 0.0)]
+    pub(crate) chance: f64,
+    /// A slash at the end of a path means nothing
+    #[arg(long)]
+    pub(crate) ignore_trailing_slash: bool,
 }
 
 /// Which routes are read.
@@ -201,3 +233,10 @@ Examples:
   doorway eskip delete old.eskip --from routes.eskip
 
 An id that is not there is no failure. What does not change in the file stays as it is written, comments too.";
+
+const MATCH_EXAMPLES: &str = "\
+Examples:
+  doorway eskip match GET https://example.org/users/7 routes.eskip
+  doorway eskip match POST http://example.org/ routes.eskip -H 'Accept: text/html' --from 192.0.2.7
+
+Exit code 1 says that no route is for the request. Routes that are not valid are named on standard error.";

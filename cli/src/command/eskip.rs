@@ -1,6 +1,7 @@
 //! `doorway eskip`: files of routes, checked, printed and changed. No proxy is needed, and none is asked.
 
 mod document;
+mod matching;
 
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
@@ -41,6 +42,7 @@ pub(crate) fn eskip(command: &EskipCommand) -> Outcome {
             filters.apply(&mut routes);
             write(output.as_deref(), &printed(&routes, layout))
         }
+        EskipCommand::Match(args) => matching::explain(args),
         EskipCommand::Upsert { input, target } => {
             let updates = updates(input)?;
             let put = Change {

@@ -11,6 +11,7 @@ mod admin;
 mod command_line;
 mod demo;
 mod eskip;
+mod eskip_match;
 mod examples;
 mod explain;
 mod fmt;
