@@ -61,6 +61,16 @@ fn hosts() {
         &[(get(), true), (get().host("www.example.com"), false)],
     );
     check(
+        r#"Host("*.example.org")"#,
+        &[
+            (get(), true),
+            (get().host("www.example.org:8080"), true),
+            (get().host("example.org"), false),
+            (get().host("a.www.example.org"), false),
+            (get().host("www.exampleXorg"), false),
+        ],
+    );
+    check(
         r#"HostAny("www.example.org", "b.org:80")"#,
         &[
             (get(), true),
