@@ -155,7 +155,7 @@ impl Drop for Running {
         if !self.reaped && self.ended.try_recv().is_err() {
             self.signal("KILL");
             // Until it has ended it may write into a directory that is about to be removed.
-            drop(self.ended.recv_timeout(PATIENCE));
+            let _ended = self.ended.recv_timeout(PATIENCE);
         }
     }
 }
