@@ -10,8 +10,15 @@ use crate::routing::{Asked, hosts};
 /// `Host(/re/)`.
 #[derive(Debug)]
 struct Host {
-    regexp: Regex,
+    expression: Expression,
     hosts: Option<Vec<String>>,
+}
+
+#[derive(Debug)]
+enum Expression {
+    /// One that is not needed to tell.
+    Known(hosts::Known),
+    Regexp(Regex),
 }
 
 /// `HostAny("a", "b:8080")`: the very host, with its port.
@@ -22,8 +29,12 @@ pub(super) fn add(all: &mut Predicates) {
     all.add("Host", |args| {
         let [text] = texts(args, "one regular expression")?;
         let text = any_label(text);
+        let expression = match hosts::Known::of_regexp(&text) {
+            Some(known) => Expression::Known(known),
+            None => Expression::Regexp(regexp(&text)?),
+        };
         Ok(Host {
-            regexp: regexp(&text)?,
+            expression,
             hosts: hosts::of_regexp(&text),
         })
     });
@@ -43,7 +54,10 @@ fn any_label(text: &str) -> Cow<'_, str> {
 
 impl Predicate for Host {
     fn holds(&self, asked: &Asked<'_>) -> bool {
-        self.regexp.is_match(asked.host)
+        match &self.expression {
+            Expression::Known(known) => known.matches(asked.host),
+            Expression::Regexp(regexp) => regexp.is_match(asked.host),
+        }
     }
 
     fn hosts(&self) -> Option<Vec<String>> {
