@@ -55,6 +55,18 @@ impl Surroundings for Files {
     }
 }
 
+/// All that is there, unless it has more bytes than `most`: a device may never end.
+pub(crate) fn read_whole(from: impl io::Read, most: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+    from.take(limit).read_to_end(&mut bytes)?;
+    if bytes.len() > most {
+        let message = format!("it is longer than {} MiB", most >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(bytes)
+}
+
 fn reason(error: &io::Error) -> FileError {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => FileError::NotFound,

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -10,9 +10,10 @@ use eskip::{Located, Place, Route};
 
 use super::has_backend;
 use crate::exit::{Failure, Outcome};
+use crate::files::read_whole;
 
 /// The most bytes that are read: more than a hundred thousand long routes. A device may never end.
-const MAX_TEXT: u64 = 256 << 20;
+const MAX_TEXT: usize = 256 << 20;
 
 /// Routes, and the text that they were read from.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ impl Document {
     }
 
     pub(super) fn of_stdin() -> Result<Self, Failure> {
-        let bytes = read(io::stdin().lock()).context("cannot read standard input")?;
+        let bytes = read_whole(io::stdin().lock(), MAX_TEXT).context("cannot read standard input")?;
         Self::new(
             "stdin",
             caddy_config::text_from_bytes("stdin", &bytes)?.to_owned(),
@@ -123,18 +124,8 @@ impl Document {
 pub(super) fn read_file(path: &Path) -> Result<(String, String), Failure> {
     let name = path.display().to_string();
     let bytes = File::open(path)
-        .and_then(read)
+        .and_then(|file| read_whole(file, MAX_TEXT))
         .with_context(|| format!("cannot read {name}"))?;
     let text = caddy_config::text_from_bytes(&name, &bytes)?.to_owned();
     Ok((name, text))
-}
-
-fn read(from: impl Read) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let read = from.take(MAX_TEXT + 1).read_to_end(&mut bytes)?;
-    if u64::try_from(read).is_ok_and(|read| read > MAX_TEXT) {
-        let message = format!("it is longer than {} MiB", MAX_TEXT / 1024 / 1024);
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
-    }
-    Ok(bytes)
 }

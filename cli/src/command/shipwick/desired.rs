@@ -1,6 +1,6 @@
 //! Desired routes out of files.
 
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
@@ -9,7 +9,7 @@ use shipwick_routes::{AdminAddress, Desired, Document};
 
 use crate::args::DesiredFrom;
 use crate::exit::Failure;
-use crate::files::Files;
+use crate::files::{Files, read_whole};
 use crate::settings::Environment;
 
 /// Where Shipwick's agent is told of the admin API.
@@ -34,14 +34,8 @@ pub(super) fn texts(from: &DesiredFrom, environment: &Environment) -> Result<Tex
     let files = Files(environment.clone());
     match from.file.as_deref().filter(|path| *path != Path::new("-")) {
         None => {
-            let mut bytes = Vec::new();
-            let most = u64::try_from(MOST).unwrap_or(u64::MAX).saturating_add(1);
-            let read = io::stdin().lock().take(most).read_to_end(&mut bytes);
-            read.context("cannot read standard input")?;
             let name = "standard input".to_owned();
-            if bytes.len() > MOST {
-                return Err(anyhow!("{name} is longer than {} MiB", MOST >> 20).into());
-            }
+            let bytes = read_whole(io::stdin().lock(), MOST).context("cannot read standard input")?;
             Ok(vec![decoded(name, bytes)?])
         }
         Some(path) if path.is_dir() => {
