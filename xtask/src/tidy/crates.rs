@@ -8,7 +8,7 @@ use super::Finding;
 use crate::metadata::{Metadata, Package};
 
 /// What a member may depend on inside the workspace, for whatever purpose.
-const EDGES: [(&str, &[&str]); 9] = [
+const EDGES: [(&str, &[&str]); 10] = [
     ("doors-token", &[]),
     ("doors-routing", &["doors-token"]),
     ("geo-db", &[]),
