@@ -82,6 +82,20 @@ impl Attempts {
         self.last = None;
     }
 
+    /// The places stand for other upstreams from now on, and which of them were tried is said anew.
+    pub(crate) fn forget_places(&mut self) {
+        self.tried = Tried::default();
+        self.last = None;
+    }
+
+    /// The upstream at `index` was tried in this round, perhaps as the last one.
+    pub(crate) fn remember(&mut self, index: usize, is_last: bool) {
+        self.tried.insert(index);
+        if is_last {
+            self.last = Some(index);
+        }
+    }
+
     /// Whether another attempt may be made after one that failed.
     pub(crate) fn may_go_on(&self, retry: &Retry, now: impl FnOnce() -> Instant) -> bool {
         retry.retries.is_none_or(|retries| self.made <= retries)

@@ -36,7 +36,7 @@ pub(super) enum Untargeted<'a> {
 
 impl<'a> Finding<'a> {
     /// Waits until upstreams are known, or it has taken too long.
-    pub(in crate::forward) fn wait(self) -> Waiting<'a> {
+    pub(in crate::forward) fn wait(mut self) -> Waiting<'a> {
         Box::pin(async move {
             let _in_time = time::timeout(self.patience, self.found.ready()).await;
             self.now()
@@ -158,7 +158,8 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
 /// The failure of a request for which no source could be asked.
 fn refused(why: Unusable) -> Failure {
     let reason = match why {
-        Unusable::Busy => Reason::NoUpstream,
+        // As Caddy: a source that fails is one without upstreams.
+        Unusable::Busy | Unusable::Service(_) => Reason::NoUpstream,
         _ => Reason::BadUpstream,
     };
     Failure::from(reason).with_source(why)
