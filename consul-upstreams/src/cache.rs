@@ -21,7 +21,7 @@ pub(crate) const MOST_KNOWN: usize = 100;
 
 /// The most others: those that never had any, or are being looked up for the first time. They are bounded apart, so
 /// that names which somebody makes up never push out good ones.
-pub(crate) const MOST_OTHERS: usize = 32;
+pub(crate) const MOST_OTHERS: usize = 64;
 
 /// How the cache decides.
 #[derive(Clone, Copy, Debug)]

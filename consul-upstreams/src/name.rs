@@ -1,6 +1,7 @@
 //! Names of services, some of which a client had a hand in.
 
 use std::fmt;
+use std::sync::Arc;
 
 use thiserror::Error;
 
@@ -10,9 +11,9 @@ const LONGEST: usize = 255;
 /// The name of a service: trimmed, in lower case, and of one segment of a path.
 ///
 /// Consul does not tell upper from lower case, so neither does this: `API` and `api` are one service, and one entry of
-/// the cache.
+/// the cache. A copy costs next to nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ServiceName(Box<str>);
+pub struct ServiceName(Arc<str>);
 
 /// Why a text is not the name of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

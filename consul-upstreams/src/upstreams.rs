@@ -25,7 +25,7 @@ use crate::watch::Watch;
 
 /// The most look-ups at once, watches apart. An agent takes 200 connections from one address, unless it is told
 /// otherwise.
-const MOST_FLIGHTS: usize = 32;
+const MOST_FLIGHTS: usize = 64;
 
 /// How long the request that begins a refresh waits for it before it goes on with the last answer. An agent on the same
 /// machine needs a hundredth of this.
@@ -161,7 +161,7 @@ impl ConsulUpstreams {
         self.shared.state().cache.clear();
     }
 
-    /// How many services are kept: at most 100 that have had instances, and 32 others.
+    /// How many services are kept: at most 100 that have had instances, and 64 others.
     pub fn services(&self) -> usize {
         self.shared.state().cache.len()
     }

@@ -266,7 +266,7 @@ fn made_up_names_push_out_no_good_ones() {
         f.good(&format!("empty{n}"), 0);
         f.bad(&format!("failing{n}"));
     }
-    assert_eq!(f.cache.len(), 132);
+    assert_eq!(f.cache.len(), 164);
     for n in 0..100 {
         assert!(!f.good(&format!("s{n}"), 1), "s{n}");
     }
@@ -286,7 +286,7 @@ fn a_service_that_lost_its_instances_is_still_a_good_one() {
 #[test]
 fn beyond_a_number_of_first_look_ups_names_are_turned_away() {
     let mut f = Fixture::new(0, false);
-    let flights: Vec<_> = (0..32).map(|n| f.begin(&format!("s{n}")).0).collect();
+    let flights: Vec<_> = (0..64).map(|n| f.begin(&format!("s{n}")).0).collect();
     assert!(matches!(f.ask("more"), Step::Failed(LookupError::Busy)));
     f.end("s0", Some(&flights[0]), Ok(0));
     assert!(matches!(f.ask("more"), Step::Wait { .. }));

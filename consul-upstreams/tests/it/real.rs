@@ -137,6 +137,7 @@ async fn order_stays_when_the_agent_s_changes() {
     all[0].checks[0].1 = "critical".to_owned();
     agent.register("api", &all).await;
     let expected = ["192.0.2.2:80", "192.0.2.3:80", "192.0.2.4:80"];
+    source.consul.reset_all();
     assert_eq!(source.addresses("api").await.unwrap(), expected);
 }
 
@@ -154,6 +155,7 @@ async fn maintenance_takes_an_instance_out() {
     agent
         .put("/v1/agent/service/maintenance/api-1?enable=true", &Value::Null)
         .await;
+    source.consul.reset_all();
     assert!(source.addresses("api").await.unwrap().is_empty());
     let explanation = source.consul.explain("api").await.unwrap();
     let reason = explanation.skipped[0].reason.to_string();

@@ -14,6 +14,7 @@ mod wanted;
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use consul_upstreams::{LookupError, ServiceName, Tier};
@@ -26,6 +27,9 @@ pub(crate) use self::directory::{Directories, Directory, Spec};
 pub(crate) use self::listing::{Care, Families, Listing, Making, WayTo};
 pub(crate) use self::wanted::{Asked, Unusable, Wanted};
 use super::cluster::Upstream;
+
+/// How long a look-up in Consul may wait until it begins.
+const TURN: Duration = Duration::from_secs(1);
 
 /// The sources of a proxy whose configuration does not name all of its upstreams.
 #[derive(Debug, Default)]
@@ -268,8 +272,15 @@ impl Found<'_> {
 
     /// Whether there may be upstreams once a first look-up has ended, or others once Consul has answered.
     pub(crate) fn is_pending(&self) -> bool {
-        self.seen().any(consul::Seen::is_pending)
+        self.seen().any(|seen| seen.pending().is_some())
             || self.list.is_empty() && self.listings().any(|listing| !listing.is_ready())
+    }
+
+    /// How long a request waits that waits for so long for other upstreams: Consul has its own time.
+    pub(crate) fn patience(&self, usual: Duration) -> Duration {
+        let pending = self.seen().filter_map(consul::Seen::pending).max();
+        // It may have to wait for its turn.
+        pending.map_or(usual, |timeout| usual.max(timeout + TURN))
     }
 
     /// Waits until a first look-up brought upstreams, or all have ended, and until Consul has answered. The caller bounds

@@ -8,6 +8,7 @@ use proxy_core::{Environment, Options};
 
 use crate::support::origin::{Origin, Recorded, Recorder, Reply};
 use crate::support::rig::{self, HOST, Rig};
+use crate::support::wait::eventually;
 use crate::support::wire::Message;
 
 /// A Consul that answers at once.
@@ -113,6 +114,9 @@ async fn with(rig: &Rig, fields: &str) -> Message {
     rig.wire().await.ask(request).await
 }
 
+/// What clients are told who have no upstream.
+const NOBODY: &str = "no upstream is available\n";
+
 const NEARBY: &str = "service api\nrefresh 1ns\nlocality {\nnode_meta zone\nlocal_value a\n}";
 const TIER: &str = "header_up X-Tier {http.reverse_proxy.upstreams.consul.tier}\n\
                     header_down X-Tier {http.reverse_proxy.upstreams.consul.tier}\nlb_policy round_robin";
@@ -126,6 +130,12 @@ async fn local_instances_are_used_if_there_are_enough_and_the_tier_is_told() {
         ("a b c", "all", [true; 3]),
     ] {
         consul.set("api", &places(&all, zones));
+        // A refresh that takes long leaves the answer before in use for a moment.
+        eventually("the tier", async || {
+            (rig.get("/").await.head.field("x-tier")? == tier).then_some(())
+        })
+        .await;
+        all.iter().for_each(|one| drop(one.take_requests()));
         for _ in 0..6 {
             let answer = rig.get("/").await;
             assert_eq!(answer.head.status(), 200);
@@ -212,15 +222,24 @@ async fn what_is_configured_serves_when_consul_fails_and_not_when_it_knows_of_no
     let fixed = Recorder::saying(Ipv4Addr::LOCALHOST, "fixed").await;
     consul.set("api", &places(&all, "a"));
     let rig = consul.rig("service api\nrefresh 1ns", &format!("to {}", fixed.addr()));
-    assert_eq!(rig.get("/").await.body, b"1");
+    // A refresh that takes long leaves the answer before in use for a moment.
+    let becomes = async |what: &str| {
+        let is_so = async || (rig.get("/").await.body == what.as_bytes()).then_some(());
+        eventually(what, is_so).await;
+    };
+    becomes("1").await;
     consul.fail(Some(500));
-    assert_eq!(rig.get("/").await.body, b"fixed");
+    becomes("fixed").await;
     consul.fail(None);
     consul.set("api", &[]);
-    assert_eq!(rig.get("/").await.head.status(), 503);
-    assert_eq!(fixed.requests().len(), 1);
+    becomes(NOBODY).await;
+    fixed.take_requests();
+    for _ in 0..5 {
+        assert_eq!(rig.get("/").await.head.status(), 503);
+    }
+    assert!(fixed.requests().is_empty());
     consul.set("api", &places(&all, "a"));
-    assert_eq!(rig.get("/").await.body, b"1");
+    becomes("1").await;
 }
 
 #[tokio::test]
@@ -229,9 +248,8 @@ async fn without_anything_a_failure_is_503_and_consul_s_words_stay_inside() {
     consul.fail(Some(403));
     let rig = consul.rig("service api", "");
     let answer = rig.get("/").await;
-    let body = String::from_utf8(answer.body).unwrap();
     assert_eq!(answer.head.status(), 503);
-    assert_eq!(body, "no upstream is available\n");
+    assert_eq!(answer.body, NOBODY.as_bytes());
     assert!(answer.head.field("retry-after").is_some());
 }
 
@@ -252,7 +270,7 @@ async fn a_retry_asks_again() {
     let (consul, all) = (Consul::start().await, instances(&["1"]).await);
     let gone = Origin::bind(Ipv4Addr::LOCALHOST).await;
     consul.set("api", &[(gone.addr(), "a", 1)]);
-    let rig = consul.rig("service api", "lb_retries 1\nlb_try_duration 10s");
+    let rig = consul.rig("service api", "lb_retries 9\nlb_try_duration 20s");
     // A first request, so that the instance is known before it goes.
     let asked = tokio::spawn({
         let wire = rig.wire().await;
@@ -271,7 +289,7 @@ async fn a_retry_asks_again() {
 
     consul.set("api", &places(&all, "a"));
     assert_eq!(rig.get("/").await.body, b"1");
-    assert_eq!(consul.asked().len(), 2);
+    assert!((2..=4).contains(&consul.asked().len()));
 }
 
 #[tokio::test]

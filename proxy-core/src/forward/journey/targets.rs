@@ -79,8 +79,8 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
                 if !has_waited && found.is_pending() {
                     return Err(Untargeted::Finding(Finding {
                         number,
+                        patience: found.patience(cluster.transport.dial.timeout),
                         found,
-                        patience: cluster.transport.dial.timeout,
                     }));
                 }
                 match found.unusable().filter(|_| found.list().is_empty()) {

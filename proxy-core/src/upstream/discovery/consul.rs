@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use consul_upstreams::{
     Answer, ConsulUpstreams, Driver, Instance, Look, LookupError, Pending, ServiceName, Settings,
@@ -23,7 +24,7 @@ use super::super::resolve::When;
 use super::listing::Making;
 
 /// More lists than a source keeps answers mean that some of them are of no use any more.
-const MOST_LISTS: usize = 150;
+const MOST_LISTS: usize = 180;
 
 /// Every Consul that a configuration names, from one configuration to the next. Share it behind an [`Arc`];
 /// [`run`](Self::run) must run for any to be asked.
@@ -55,6 +56,8 @@ pub(crate) struct Key {
 pub(crate) struct Catalog {
     text: String,
     consul: Arc<ConsulUpstreams>,
+    /// How long one look-up takes at most.
+    timeout: Duration,
     weights: bool,
     making: Making,
     lists: Mutex<HashMap<ServiceName, Listed>>,
@@ -99,6 +102,7 @@ impl Consuls {
         let catalog = Arc::new(Catalog {
             text: format!("consul {}", key.text),
             consul: self.consul(&key.settings)?,
+            timeout: key.settings.timeout,
             weights: key.weights,
             making,
             lists: Mutex::default(),
@@ -249,8 +253,9 @@ impl Seen {
         }
     }
 
-    pub(super) fn is_pending(&self) -> bool {
-        matches!(self.said, Said::Pending(_))
+    /// How long its look-up takes at most, if one is under way.
+    pub(super) fn pending(&self) -> Option<Duration> {
+        matches!(self.said, Said::Pending(_)).then_some(self.catalog.timeout)
     }
 
     /// Waits for a look-up that is under way. The caller bounds the time.
