@@ -238,4 +238,17 @@ mod tests {
             assert!(tried.contains(index) && !tried.contains(index + 1), "{index}");
         }
     }
+
+    #[test]
+    fn places_that_stand_for_others_are_told_anew() {
+        let mut attempts = Attempts::default();
+        attempts.attempt(0);
+        attempts.attempt(1);
+        attempts.forget_places();
+        attempts.remember(4, true);
+        attempts.remember(2, false);
+        let tried: Vec<_> = (0..6).filter(|index| attempts.has_tried(*index)).collect();
+        assert_eq!((tried, attempts.made()), (vec![2, 4], 2));
+        assert!(attempts.was_last(4) && !attempts.was_last(1));
+    }
 }
