@@ -101,8 +101,8 @@ pub(crate) enum Change {
     Fails { error: LookupError, serves_old: bool },
     /// They work again, after so many failures.
     Works { failures: u32 },
-    /// The last instance has gone.
-    Emptied,
+    /// The last instance has gone, which is known after so many failures.
+    Emptied { failures: u32 },
 }
 
 // === impl Cache ===
@@ -344,7 +344,7 @@ impl Entry {
             self.answer = Some(Arc::new(answer));
         }
         if is_emptied {
-            Some(Change::Emptied)
+            Some(Change::Emptied { failures })
         } else {
             (failures > 0).then_some(Change::Works { failures })
         }

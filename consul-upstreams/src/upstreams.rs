@@ -329,20 +329,24 @@ impl Shared {
         if let Some(flight) = flight {
             flight.end(outcome);
         }
-        let service = name.as_str();
+        // A client may have made it up.
+        let service = name.as_str().escape_debug();
         match change {
             None => {}
             Some(Change::Fails {
                 error,
                 serves_old: true,
             }) => {
-                warn!(?service, %error, "Consul cannot be asked; the last answer is used");
+                warn!(%service, %error, "Consul cannot be asked; the last answer is used");
             }
-            Some(Change::Fails { error, .. }) => warn!(?service, %error, "Consul cannot be asked"),
-            Some(Change::Works { failures }) => info!(?service, failures, "Consul answers again"),
-            Some(Change::Emptied) => {
+            Some(Change::Fails { error, .. }) => warn!(%service, %error, "Consul cannot be asked"),
+            Some(Change::Works { failures }) => info!(%service, failures, "Consul answers again"),
+            Some(Change::Emptied { failures }) => {
+                if failures > 0 {
+                    info!(%service, failures, "Consul answers again");
+                }
                 warn!(
-                    ?service,
+                    %service,
                     "no instance passes any more, or the token does not see them"
                 );
             }

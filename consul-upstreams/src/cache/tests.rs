@@ -315,7 +315,7 @@ fn each_change_is_told_once() {
             fails(LookupError::NoLeader, false),
             None,
             Some(Change::Works { failures: 2 }),
-            Some(Change::Emptied),
+            Some(Change::Emptied { failures: 0 }),
             None,
             None
         ]
@@ -353,7 +353,7 @@ fn what_a_working_watch_said_stays_fresh() {
     assert!(!f.later(1000).good("api", 2));
     f.cache.reset(&name("api"), f.now);
     assert!(!f.good("api", 2), "it knows of each change already");
-    assert_eq!(f.end("api", None, Ok(0)), Some(Change::Emptied));
+    assert_eq!(f.end("api", None, Ok(0)), Some(Change::Emptied { failures: 0 }));
     assert!(matches!(f.ask("api"), Step::Known(answer) if answer.is_empty()));
 }
 
