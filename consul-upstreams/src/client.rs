@@ -5,13 +5,14 @@ mod token;
 
 use std::error::Error;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue};
 use reqwest::{Client as Http, Response, Url, redirect};
-use tokio::time;
+use tokio::{task, time};
 
 use self::token::Tokens;
 use crate::catalog::{self, Health, ReadError, Skipped};
@@ -22,6 +23,9 @@ use crate::settings::{Checked, Place, SettingError};
 
 /// The longest body of an answer.
 const MOST_BYTES: usize = 32 * 1024 * 1024;
+
+/// A body up to this length is read in a moment.
+const SHORT: usize = 256 * 1024;
 
 /// How much of the body of a failure is read, to tell what it is.
 const MOST_REASON: usize = 256;
@@ -64,7 +68,7 @@ pub(crate) struct Client {
     tokens: Tokens,
     /// What each request says beside the name.
     query: Vec<(&'static str, String)>,
-    locality: Option<Locality>,
+    locality: Option<Arc<Locality>>,
     timeout: Duration,
 }
 
@@ -125,7 +129,7 @@ impl Client {
             authorization: authorization.transpose()?,
             tokens: Tokens::new(settings.token.as_ref(), settings.token_file.as_deref()),
             query: query(checked),
-            locality: settings.locality.clone(),
+            locality: settings.locality.clone().map(Arc::new),
             timeout: checked.timeout,
         })
     }
@@ -135,7 +139,7 @@ impl Client {
         let work = async {
             let response = self.send(name, false, None).await?;
             let body = body(response).await?;
-            catalog::read_failing(&body).map_err(unreadable)
+            off_thread(body, catalog::read_failing).await
         };
         within(self.timeout, work).await
     }
@@ -147,7 +151,8 @@ impl Client {
         let filtered = field("x-consul-results-filtered-by-acls");
         let is_filtered = filtered.is_some_and(|value| value.eq_ignore_ascii_case("true"));
         let body = body(response).await?;
-        let health = catalog::read(&body, self.locality.as_ref()).map_err(unreadable)?;
+        let locality = self.locality.clone();
+        let health = off_thread(body, move |body| catalog::read(body, locality.as_deref())).await?;
         if is_filtered && health.instances.is_empty() {
             return Err(LookupError::Filtered);
         }
@@ -233,6 +238,21 @@ fn query(checked: &Checked) -> Vec<(&'static str, String)> {
         query.push(("stale", String::new()));
     }
     query
+}
+
+/// Reads a body: a long one where it holds up nothing else that runs on this thread.
+async fn off_thread<T: Send + 'static>(
+    body: Vec<u8>,
+    read: impl FnOnce(&[u8]) -> Result<T, ReadError> + Send + 'static,
+) -> Result<T, LookupError> {
+    if body.len() <= SHORT {
+        return read(&body).map_err(unreadable);
+    }
+    let reading = task::spawn_blocking(move || read(&body));
+    reading
+        .await
+        .map_err(|_| LookupError::Stopped)?
+        .map_err(unreadable)
 }
 
 async fn within<T>(

@@ -71,6 +71,17 @@ async fn the_tier_follows_the_answers() {
 }
 
 #[tokio::test]
+async fn a_long_answer_is_read_whole() {
+    let consul = Consul::start().await;
+    let all: Vec<_> = (1..=2000).map(|port| Instance::at("192.0.2.1", port)).collect();
+    consul.set("api", all);
+    let source = Source::new(&settings(&consul.address));
+    let found = source.addresses("api").await.unwrap();
+    assert_eq!((found.len(), found[1999].as_str()), (2000, "192.0.2.1:2000"));
+    assert_eq!(source.consul.explain("api").await.unwrap().registered, 2000);
+}
+
+#[tokio::test]
 async fn a_tag_narrows_the_answer() {
     let consul = Consul::start().await;
     consul.set(

@@ -217,6 +217,35 @@ async fn a_placeholder_names_the_service_and_leads_nowhere_else() {
 }
 
 #[tokio::test]
+async fn a_flood_of_names_leaves_known_ones_alone() {
+    let (consul, all) = (Consul::start().await, instances(&["1"]).await);
+    let names = ["one", "two", "three"];
+    names.iter().for_each(|name| consul.set(name, &places(&all, "a")));
+    let rig = consul.rig("service {http.request.header.X-App}", "");
+    let asked_for = |name: &str| {
+        let asked = consul.asked();
+        let target = format!("/v1/health/service/{name}?passing=1");
+        asked.iter().filter(|asked| **asked == target).count()
+    };
+    for name in names {
+        assert_eq!(with(&rig, &format!("X-App: {name}")).await.head.status(), 200);
+    }
+    for number in 0..500 {
+        assert_eq!(
+            with(&rig, &format!("X-App: made-up-{number}"))
+                .await
+                .head
+                .status(),
+            503
+        );
+    }
+    for name in names {
+        assert_eq!(with(&rig, &format!("X-App: {name}")).await.head.status(), 200);
+        assert_eq!(asked_for(name), 1, "{name}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_configured_serves_when_consul_fails_and_not_when_it_knows_of_none() {
     let (consul, all) = (Consul::start().await, instances(&["1"]).await);
     let fixed = Recorder::saying(Ipv4Addr::LOCALHOST, "fixed").await;
