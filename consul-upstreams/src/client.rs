@@ -12,6 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue};
 use reqwest::{Client as Http, Response, Url, redirect};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::{task, time};
 
 use self::token::Tokens;
@@ -22,9 +23,12 @@ use crate::name::ServiceName;
 use crate::settings::{Checked, Place, SettingError};
 
 /// The longest body of an answer.
-const MOST_BYTES: usize = 32 * 1024 * 1024;
+const MOST_BYTES: usize = 16 * 1024 * 1024;
 
-/// A body up to this length is read in a moment.
+/// The most longer bodies that are held at once: the others wait for their turn.
+const MOST_LONG: usize = 2;
+
+/// A body up to this length is read in a moment, and any number of them may be held.
 const SHORT: usize = 256 * 1024;
 
 /// How much of the body of a failure is read, to tell what it is.
@@ -70,6 +74,14 @@ pub(crate) struct Client {
     query: Vec<(&'static str, String)>,
     locality: Option<Arc<Locality>>,
     timeout: Duration,
+    /// Places for bodies that are long.
+    long: Arc<Semaphore>,
+}
+
+/// The body of an answer, with its place if it is a long one.
+struct Body {
+    bytes: Vec<u8>,
+    place: Option<OwnedSemaphorePermit>,
 }
 
 // === impl Client ===
@@ -131,6 +143,7 @@ impl Client {
             query: query(checked),
             locality: settings.locality.clone().map(Arc::new),
             timeout: checked.timeout,
+            long: Arc::new(Semaphore::new(MOST_LONG)),
         })
     }
 
@@ -138,7 +151,7 @@ impl Client {
     pub(crate) async fn failing(&self, name: &ServiceName) -> Result<(usize, Vec<Skipped>), LookupError> {
         let work = async {
             let response = self.send(name, false, None).await?;
-            let body = body(response).await?;
+            let body = self.body(response).await?;
             off_thread(body, catalog::read_failing).await
         };
         within(self.timeout, work).await
@@ -150,7 +163,7 @@ impl Client {
         let index = field("x-consul-index").and_then(|index| index.parse().ok());
         let filtered = field("x-consul-results-filtered-by-acls");
         let is_filtered = filtered.is_some_and(|value| value.eq_ignore_ascii_case("true"));
-        let body = body(response).await?;
+        let body = self.body(response).await?;
         let locality = self.locality.clone();
         let health = off_thread(body, move |body| catalog::read(body, locality.as_deref())).await?;
         if is_filtered && health.instances.is_empty() {
@@ -191,6 +204,24 @@ impl Client {
                 Err(LookupError::of_status(status, &text))
             }
         }
+    }
+
+    async fn body(&self, mut response: Response) -> Result<Body, LookupError> {
+        let (mut bytes, mut place) = (Vec::new(), None);
+        while let Some(piece) = response.chunk().await.map_err(cut)? {
+            let length = bytes.len() + piece.len();
+            if length > MOST_BYTES {
+                return Err(LookupError::Long(
+                    format!("more than {} MiB", MOST_BYTES >> 20).into(),
+                ));
+            }
+            if length > SHORT && place.is_none() {
+                let long = Arc::clone(&self.long).acquire_owned().await;
+                place = Some(long.map_err(|_| LookupError::Stopped)?);
+            }
+            bytes.extend_from_slice(&piece);
+        }
+        Ok(Body { bytes, place })
     }
 
     fn url(&self, name: &ServiceName, passing: bool, blocking: Option<Blocking>) -> Result<Url, LookupError> {
@@ -242,13 +273,17 @@ fn query(checked: &Checked) -> Vec<(&'static str, String)> {
 
 /// Reads a body: a long one where it holds up nothing else that runs on this thread.
 async fn off_thread<T: Send + 'static>(
-    body: Vec<u8>,
+    body: Body,
     read: impl FnOnce(&[u8]) -> Result<T, ReadError> + Send + 'static,
 ) -> Result<T, LookupError> {
-    if body.len() <= SHORT {
-        return read(&body).map_err(unreadable);
+    if body.place.is_none() {
+        return read(&body.bytes).map_err(unreadable);
     }
-    let reading = task::spawn_blocking(move || read(&body));
+    // The place is free when the body has gone.
+    let reading = task::spawn_blocking(move || {
+        let Body { bytes, place: _place } = body;
+        read(&bytes)
+    });
     reading
         .await
         .map_err(|_| LookupError::Stopped)?
@@ -262,19 +297,6 @@ async fn within<T>(
     time::timeout(limit, work)
         .await
         .unwrap_or(Err(LookupError::TimedOut))
-}
-
-async fn body(mut response: Response) -> Result<Vec<u8>, LookupError> {
-    let mut body = Vec::new();
-    while let Some(piece) = response.chunk().await.map_err(cut)? {
-        if body.len() + piece.len() > MOST_BYTES {
-            return Err(LookupError::Long(
-                format!("more than {} MiB", MOST_BYTES >> 20).into(),
-            ));
-        }
-        body.extend_from_slice(&piece);
-    }
-    Ok(body)
 }
 
 /// The beginning of a failure's body, as text for people.
