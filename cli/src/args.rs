@@ -1,6 +1,7 @@
 //! The command line as the user types it: commands, options, help with examples.
 
 mod consul;
+mod eskip;
 mod explain;
 mod geo;
 pub(crate) mod of_caddy;
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::consul::{ConsulArgs, ConsulCommand, ResolveArgs};
+pub(crate) use self::eskip::{EskipArgs, EskipCommand, FilterArgs, InputArgs, LayoutArgs, MatchArgs};
 pub(crate) use self::explain::ExplainArgs;
 pub(crate) use self::geo::{GeoArgs, GeoCommand, GeoFrom, GeoUrl};
 pub(crate) use self::shipwick::{DesiredFrom, RenderArgs, ShipwickArgs, ShipwickCommand};
@@ -52,6 +54,8 @@ pub(crate) enum Command {
     Adapt(AdaptArgs),
     /// Print a Caddyfile in the usual layout
     Fmt(FmtArgs),
+    /// Check, print and change files of eskip routes
+    Eskip(EskipArgs),
     /// Make secrets and pod-IP tokens, and read tokens
     Token(TokenArgs),
     /// Tell the countries of addresses, and fetch and check the archive that says them

@@ -4,6 +4,7 @@ pub(crate) mod adapt;
 pub(crate) mod config;
 pub(crate) mod consul;
 pub(crate) mod demo;
+pub(crate) mod eskip;
 pub(crate) mod explain;
 pub(crate) mod fmt;
 pub(crate) mod geo;

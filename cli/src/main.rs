@@ -13,6 +13,7 @@ mod logging;
 mod notify;
 mod output;
 mod reload;
+mod replace;
 mod runtime;
 mod settings;
 mod signals;
@@ -52,6 +53,7 @@ fn carry_out(command: &Command, environment: &Environment) -> Outcome {
         Command::Geo(args) => command::geo::geo(&args.command, environment),
         Command::Shipwick(args) => command::shipwick::shipwick(&args.command, environment),
         Command::Consul(args) => command::consul::consul(&args.command, environment),
+        Command::Eskip(args) => command::eskip::eskip(&args.command),
         Command::Token(args) => command::token::token(&args.command, environment),
         Command::HashPassword(args) => command::hash_password::hash_password(args),
         Command::Version => command::version::version(),

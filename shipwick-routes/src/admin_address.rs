@@ -13,14 +13,14 @@ const DEFAULT_PORT: u16 = 2019;
 /// The address of an admin API: `unix//run/caddy/admin.sock`, a socket by its absolute path, or `http://host:port`.
 ///
 /// The rendered configuration repeats it as the proxy spells it, since a configuration without it would move the endpoint
-/// away. A socket may have the mode of its file behind it, `unix//run/caddy/admin.sock|0660`; a host without a port has
-/// Caddy's 2019.
+/// away. A socket may have the mode of its file behind it, `unix//run/caddy/admin.sock|0660`. A host without a port has
+/// Caddy's 2019, and is repeated with it: a proxy that reads a host alone listens on a port of its own choice.
 ///
 /// ```
 /// use shipwick_routes::AdminAddress;
 ///
 /// assert_eq!("unix//run/caddy/admin.sock".parse::<AdminAddress>()?.listen(), "unix//run/caddy/admin.sock");
-/// assert_eq!("http://caddy:2019".parse::<AdminAddress>()?.listen(), "caddy:2019");
+/// assert_eq!("http://caddy".parse::<AdminAddress>()?.listen(), "caddy:2019");
 /// # Ok::<(), shipwick_routes::AdminAddressError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -63,15 +63,16 @@ impl FromStr for AdminAddress {
 
     fn from_str(text: &str) -> Result<Self, AdminAddressError> {
         let parsed = match (text.strip_prefix("unix/"), text.strip_prefix("http://")) {
-            (Some(path), _) => socket(path).map(|target| (text, target)),
+            (Some(path), _) => socket(path),
             (_, Some(authority)) => tcp(authority),
             _ => None,
         };
-        let (listen, target) = parsed.ok_or_else(|| AdminAddressError(text.to_owned()))?;
-        Ok(Self {
-            listen: listen.into(),
-            target,
-        })
+        let target = parsed.ok_or_else(|| AdminAddressError(text.to_owned()))?;
+        let listen = match &target {
+            AdminTarget::Socket(_) => text.into(),
+            AdminTarget::Tcp(upstream) => upstream.to_string().into(),
+        };
+        Ok(Self { listen, target })
     }
 }
 
@@ -97,7 +98,7 @@ fn socket(written: &str) -> Option<AdminTarget> {
     good.then(|| AdminTarget::Socket(Path::new(path).into()))
 }
 
-fn tcp(authority: &str) -> Option<(&str, AdminTarget)> {
+fn tcp(authority: &str) -> Option<AdminTarget> {
     let listen = authority.strip_suffix('/').unwrap_or(authority);
     let has_port = listen.contains(':') && !listen.ends_with(']');
     let target = if has_port {
@@ -105,7 +106,7 @@ fn tcp(authority: &str) -> Option<(&str, AdminTarget)> {
     } else {
         Upstream::new(listen, DEFAULT_PORT)
     };
-    Some((listen, AdminTarget::Tcp(target.ok()?)))
+    Some(AdminTarget::Tcp(target.ok()?))
 }
 
 #[cfg(test)]
@@ -114,19 +115,22 @@ mod tests {
 
     #[test]
     fn both_spellings_are_read_and_repeated() {
-        for (text, listen, host_port) in [
-            ("http://caddy:2019", "caddy:2019", "caddy:2019"),
-            ("http://127.0.0.1:2019/", "127.0.0.1:2019", "127.0.0.1:2019"),
-            ("http://localhost", "localhost", "localhost:2019"),
-            ("http://[::1]:2020", "[::1]:2020", "[::1]:2020"),
+        for (text, listen) in [
+            ("http://caddy:2019", "caddy:2019"),
+            ("http://127.0.0.1:2019/", "127.0.0.1:2019"),
+            ("http://localhost", "localhost:2019"),
+            ("http://localhost/", "localhost:2019"),
+            ("http://[::1]:2020", "[::1]:2020"),
+            ("http://[2001:DB8::1]", "[2001:db8::1]:2019"),
         ] {
             let address: AdminAddress = text.parse().unwrap();
             assert_eq!(address.listen(), listen);
             let AdminTarget::Tcp(upstream) = address.target() else {
                 panic!("{address:?}")
             };
-            assert_eq!(upstream.to_string(), host_port);
-            assert_eq!(address.to_string(), text.trim_end_matches('/'));
+            assert_eq!(upstream.to_string(), listen);
+            assert_eq!(address.to_string(), format!("http://{listen}"));
+            assert_eq!(address.to_string().parse(), Ok(address));
         }
         for (text, path) in [
             ("unix//run/caddy/admin.sock", "/run/caddy/admin.sock"),

@@ -82,13 +82,17 @@ pub trait Source: Send + Sync {
 pub struct Settings {
     /// What is rendered beside the routes.
     pub render: RenderOptions,
-    /// The time between two looks of [`Syncer::run`]: 1 second.
+    /// The time between two looks of [`Syncer::run`]: 1 second; a millisecond at least.
     pub tick: Duration,
     /// How long it is believed that the proxy still has what it was given: 10 seconds.
     pub verify_every: Duration,
-    /// How long a request to the admin API may take: 15 seconds.
+    /// How long a request to the admin API may take: 15 seconds; a year at most.
     pub timeout: Duration,
 }
+
+/// What a timer takes.
+const SHORTEST: Duration = Duration::from_millis(1);
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Keeps one proxy's configuration.
 #[derive(Debug)]
@@ -151,6 +155,11 @@ impl Default for Settings {
 impl<S: Source> Syncer<S> {
     /// A syncer of the proxy whose admin API is at `admin`. Nothing is sent yet.
     pub fn new(admin: AdminAddress, source: S, settings: Settings) -> Self {
+        let settings = Settings {
+            tick: settings.tick.clamp(SHORTEST, LONGEST),
+            timeout: settings.timeout.min(LONGEST),
+            ..settings
+        };
         Self {
             source,
             client: Client::new(admin, settings.timeout),
@@ -218,6 +227,9 @@ impl<S: Source> Syncer<S> {
     /// Lets a rollout say who serves `app`, from now on, until the guard is dropped: first those of `from`, the deployment
     /// before, if there is one. Nothing is sent yet.
     ///
+    /// The aliases and the path of `app` are those that the source names. At its first deployment the source names it
+    /// without replicas if it has any of them, since it would get its domain as a whole otherwise.
+    ///
     /// # Errors
     ///
     /// If a rollout of `app` is under way already.
@@ -247,23 +259,16 @@ impl<S: Source> Syncer<S> {
     }
 
     async fn compute_and_load(&self, turn: &mut Turn) -> Result<Synced, SyncError> {
+        // Before the source is asked: a rollout that is finished while the source works must not be replaced by what the
+        // source has read before the end.
+        let rollouts = lock(&self.rollouts).clone();
         let desired = self.source.desired().await;
         let mut desired = desired.map_err(|error| SyncError::Source(Box::new(error)))?;
         if desired.admin != *self.client.admin() {
             return Err(SyncError::Moved);
         }
-        self.add_rollouts(&mut desired);
+        add_rollouts(&mut desired, rollouts);
         turn.sync(desired, &self.client, &self.settings).await
-    }
-
-    /// An application that the source does not know yet is one whose first deployment is under way.
-    fn add_rollouts(&self, desired: &mut Desired) {
-        for (name, rollout) in &*lock(&self.rollouts) {
-            if let Some(rollout) = rollout {
-                let app = desired.apps.entry(name.clone()).or_default();
-                app.rollout = Some(rollout.clone());
-            }
-        }
     }
 }
 
@@ -279,6 +284,15 @@ impl<'w> Waits<'w> {
 impl Drop for Waits<'_> {
     fn drop(&mut self) {
         self.0.send_modify(|waiting| *waiting = waiting.saturating_sub(1));
+    }
+}
+
+/// An application that the source does not know yet is one whose first deployment is under way.
+fn add_rollouts(desired: &mut Desired, rollouts: BTreeMap<String, Option<Rollout>>) {
+    for (name, rollout) in rollouts {
+        if rollout.is_some() {
+            desired.apps.entry(name).or_default().rollout = rollout;
+        }
     }
 }
 

@@ -38,7 +38,7 @@ Examples:
   doorway explain --json GET https://example.com/ | jq .outcome
 Nothing is sent. Where routes decide about an upstream's answer, a plain 200 is assumed.";
 
-fn parse_header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
+pub(super) fn parse_header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
     let (name, value) = text
         .split_once(':')
         .ok_or("write `NAME: VALUE`, such as 'Accept: text/html'")?;

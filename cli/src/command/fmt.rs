@@ -10,7 +10,7 @@ use anyhow::Context as _;
 
 use crate::args::FmtArgs;
 use crate::exit::{Failure, Outcome};
-use crate::{output, source};
+use crate::{output, replace, source};
 
 /// The most bytes that are laid out: as many as a configuration may have.
 const MAX_TEXT: u64 = 32 * 1024 * 1024;
@@ -43,7 +43,7 @@ pub(crate) fn fmt(args: &FmtArgs) -> Outcome {
     let after = caddy_config::format(before);
     if args.overwrite {
         if after != before {
-            fs::write(path, after).with_context(|| format!("cannot write {name}"))?;
+            replace::replace(path, &after).with_context(|| format!("cannot write {name}"))?;
         }
         return Ok(());
     }

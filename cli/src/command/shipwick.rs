@@ -18,6 +18,9 @@ use crate::{output, runtime};
 /// The routes in a configuration.
 const ROUTES: &str = "/apps/http/servers/shipwick/routes";
 
+/// What to do where no proxy answers.
+const WAY_OUT: &str = "  help: start the proxy, or say with --admin where its admin API is";
+
 /// Carries out one of the shipwick commands.
 pub(crate) fn shipwick(command: &ShipwickCommand, environment: &Environment) -> Outcome {
     match command {
@@ -77,7 +80,15 @@ async fn ask(
     environment: &Environment,
 ) -> Result<(api::Answer, String), Failure> {
     let places = Places::find(Some(admin.listen()), None, environment)?;
-    api::ask(&places, Request::new(Method::GET, path), |request, _| request).await
+    let asked = api::ask(&places, Request::new(Method::GET, path), |request, _| request).await;
+    asked.map_err(|failure| match failure {
+        // Its own way out is another command's.
+        Failure::Report(text) => {
+            let said = text.lines().next().unwrap_or_default();
+            Failure::Report(format!("{said}\n{WAY_OUT}"))
+        }
+        failure => failure,
+    })
 }
 
 // === apply ===
@@ -109,13 +120,12 @@ fn apply(from: &DesiredFrom, args: &RenderArgs, environment: &Environment) -> Ou
 // === status ===
 
 fn status(admin: Option<&str>, as_json: bool, environment: &Environment) -> Outcome {
-    let Some(admin) = admin.or_else(|| desired::admin_of(environment)) else {
+    let Some(admin) = desired::admin(admin, environment)? else {
         return print_status(
             &json!({"enabled": false, "reachable": false, "error": "", "routes": 0}),
             as_json,
         );
     };
-    let admin: AdminAddress = admin.parse().map_err(desired::bad_admin)?;
     runtime::block_on(async {
         let path = format!("/config{ROUTES}");
         let asked = match ask(&admin, &path, environment).await {

@@ -11,6 +11,8 @@ mod admin;
 mod command_line;
 mod consul;
 mod demo;
+mod eskip;
+mod eskip_match;
 mod examples;
 mod explain;
 mod fmt;

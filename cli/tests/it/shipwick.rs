@@ -5,6 +5,7 @@ mod pod;
 mod proxies;
 mod recovery;
 mod traffic;
+mod watching;
 
 use shipwick_routes::{App, Replica, Upstream};
 

@@ -6,7 +6,7 @@ mod process;
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 pub(crate) use self::http::{Answer, Client, Lines};
@@ -57,11 +57,17 @@ impl Drop for Directory {
     }
 }
 
-/// A port that was free a moment ago.
+/// A port that was free a moment ago. It is below those that the system gives to whoever asks for any, so that nobody has
+/// it before it is used.
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+    const FIRST: u32 = 20_000;
+    const COUNT: u32 = 12_000;
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    // Tests of several processes begin at different ones.
+    let start = std::process::id().wrapping_mul(97);
+    std::iter::repeat_with(|| start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)))
+        .take(1000)
+        .map(|number| u16::try_from(FIRST + number % COUNT).unwrap())
+        .find(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok())
         .unwrap()
-        .local_addr()
-        .unwrap()
-        .port()
 }

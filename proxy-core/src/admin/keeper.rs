@@ -174,8 +174,11 @@ impl Keeper {
             stop: CancellationToken::new(),
         });
         let admin = section.cloned().unwrap_or_default();
-        *keeper.serving.lock().await = endpoint.map(|endpoint| endpoint.serve(&admin, &keeper));
+        let mut serving = keeper.serving.lock().await;
+        *serving = endpoint.map(|endpoint| endpoint.serve(&admin, &keeper));
+        // Nothing else is taken meanwhile: saved after what was loaded since, it would take its place.
         keeper.save(may_persist(section)).await;
+        drop(serving);
         Ok(keeper)
     }
 

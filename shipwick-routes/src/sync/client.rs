@@ -19,6 +19,7 @@ use tokio::time;
 
 use super::SyncError;
 use crate::admin_address::{AdminAddress, AdminTarget};
+use crate::text::line;
 
 /// The host over a socket: none, which is what Caddy 2.6 insists on. From 2.7 on it takes `127.0.0.1` as well, from 2.10 on
 /// any.
@@ -26,6 +27,16 @@ const SOCKET_HOST: &str = "";
 
 /// How much of a refusal is passed on.
 const MOST_TEXT: usize = 2048;
+
+/// How long the text of a refusal is waited for, after its status.
+const TEXT: Duration = Duration::from_secs(1);
+
+/// How often a request is sent that gets no answer: a proxy that has just loaded something, and replaces its endpoint, may
+/// close a connection that it has not looked at. Whatever is asked may be asked twice.
+const ATTEMPTS: usize = 3;
+
+/// How long it has for that in between.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Asks one admin API.
 #[derive(Debug)]
@@ -98,20 +109,20 @@ impl Client {
         path: &str,
         body: Bytes,
     ) -> Result<(StatusCode, Vec<u8>), SyncError> {
-        let exchange = async {
-            let (stream, host) = self.connect().await.map_err(|error| error.to_string())?;
-            let mut request = Request::builder()
-                .method(method)
-                .uri(path)
-                .header(HOST, host)
-                .header(CONNECTION, "close");
-            if !body.is_empty() {
-                request = request.header(CONTENT_TYPE, "application/json");
+        let attempts = async {
+            let mut left = ATTEMPTS;
+            loop {
+                left = left.saturating_sub(1);
+                let (stream, host) = self.connect().await.map_err(|error| error.to_string())?;
+                let request = request(&method, path, &host, body.clone());
+                let request = request.map_err(|error| error.to_string())?;
+                match exchange(stream, request).await {
+                    Err(error) if left > 0 && is_unanswered(&error) => time::sleep(PAUSE).await,
+                    outcome => return outcome.map_err(|error| cause(&error)),
+                }
             }
-            let request = request.body(Full::new(body)).map_err(|error| error.to_string())?;
-            exchange(stream, request).await.map_err(|error| cause(&error))
         };
-        let outcome = time::timeout(self.timeout, exchange).await;
+        let outcome = time::timeout(self.timeout, attempts).await;
         let outcome = outcome.unwrap_or_else(|_| Err(format!("no answer within {:?}", self.timeout)));
         outcome.map_err(SyncError::Unreachable)
     }
@@ -131,6 +142,38 @@ impl Client {
             }
         }
     }
+}
+
+fn request(
+    method: &Method,
+    path: &str,
+    host: &str,
+    body: Bytes,
+) -> Result<Request<Full<Bytes>>, hyper::http::Error> {
+    let mut request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(HOST, host)
+        .header(CONNECTION, "close");
+    if !body.is_empty() {
+        request = request.header(CONTENT_TYPE, "application/json");
+    }
+    request.body(Full::new(body))
+}
+
+/// Whether the connection ended before there was an answer.
+fn is_unanswered(error: &hyper::Error) -> bool {
+    let broken = |error: &io::Error| {
+        matches!(
+            error.kind(),
+            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+        )
+    };
+    let source = std::error::Error::source(error);
+    error.is_incomplete_message()
+        || source
+            .and_then(|source| source.downcast_ref())
+            .is_some_and(broken)
 }
 
 /// Sends `request`; gives the status of the answer and the beginning of its body.
@@ -162,8 +205,9 @@ async fn exchange(
 
 async fn beginning(mut body: Incoming) -> Vec<u8> {
     let mut text = Vec::new();
+    let until = time::Instant::now() + TEXT;
     while text.len() < MOST_TEXT {
-        let Some(Ok(frame)) = body.frame().await else {
+        let Ok(Some(Ok(frame))) = time::timeout_at(until, body.frame()).await else {
             break;
         };
         let Ok(data) = frame.into_data() else { break };
@@ -177,8 +221,8 @@ fn said(text: &[u8]) -> String {
     let error = serde_json::from_slice::<serde_json::Value>(text).ok();
     let error = error.as_ref().and_then(|body| body.get("error")?.as_str());
     match error {
-        Some(error) => error.to_owned(),
-        None => String::from_utf8_lossy(text).trim().to_owned(),
+        Some(error) => line(error, MOST_TEXT),
+        None => line(&String::from_utf8_lossy(text), MOST_TEXT),
     }
 }
 

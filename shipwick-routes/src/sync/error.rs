@@ -29,7 +29,7 @@ pub enum SyncError {
 #[derive(Debug, thiserror::Error)]
 #[error("could not route {what} to the new version: {cause}")]
 pub struct RolloutError {
-    /// The domain, or the application's name if it has none.
+    /// The domain that the rollout names, or the application's name if it names none.
     pub what: String,
     /// Why.
     #[source]

@@ -140,6 +140,15 @@ fn conflicts_are_worded_as_the_api_does() {
     );
 }
 
+/// Without it its replicas would have to be left out, and the domain would answer 503.
+#[test]
+fn a_port_is_required_for_the_domain_of_a_rollout_too() {
+    let text = r#"{"apps": [{"name": "a", "rollout": {"domain": "a.com", "replicas": [{"name": "a_1"}]}}]}"#;
+    assert_eq!(problems(text), ["apps[0].port: is required when domain is set"]);
+    let text = text.replace(r#""a_1""#, r#""a_1", "port": 80"#);
+    assert_eq!(routes(&check(&text).unwrap()), ["a.com -> a_1:80"]);
+}
+
 #[test]
 fn no_admin_address_is_a_problem() {
     let said = Document::parse("{}").unwrap().check().unwrap_err();
@@ -152,7 +161,8 @@ fn no_admin_address_is_a_problem() {
 #[test]
 fn text_of_another_kind_is_refused_with_its_place() {
     for (text, line, column, message) in [
-        ("", 1, 0, "EOF while parsing a value"),
+        ("", 1, 1, "EOF while parsing a value"),
+        ("{\n", 2, 1, "EOF while parsing an object"),
         (
             "{\n  \"apps\": 1\n}",
             2,
@@ -174,6 +184,10 @@ fn text_of_another_kind_is_refused_with_its_place() {
         assert!(error.message.starts_with(message), "{error}");
         assert!(!error.message.contains("at line"), "{error}");
     }
+    // Whatever is repeated of the text is short, and controls no terminal.
+    let strange = Document::parse(&format!(r#"{{"\u001b[2J{}": 1}}"#, "x".repeat(100_000))).unwrap_err();
+    assert!(strange.message.starts_with("unknown field ` [2Jxxx"), "{strange}");
+    assert!(strange.message.chars().count() <= 301);
     // Nesting has a limit.
     assert!(Document::parse(&"[".repeat(100_000)).is_err());
 }

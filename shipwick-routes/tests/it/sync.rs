@@ -1,6 +1,7 @@
 //! A syncer against an admin API that does what proxies do, the worst included.
 
 mod admin;
+mod embedding;
 mod faults;
 mod logs;
 mod rollouts;

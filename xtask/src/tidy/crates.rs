@@ -8,11 +8,12 @@ use super::Finding;
 use crate::metadata::{Metadata, Package};
 
 /// What a member may depend on inside the workspace, for whatever purpose.
-const EDGES: [(&str, &[&str]); 10] = [
+const EDGES: [(&str, &[&str]); 11] = [
     ("doors-token", &[]),
     ("doors-routing", &["doors-token"]),
     ("geo-db", &[]),
     ("consul-upstreams", &[]),
+    ("eskip", &[]),
     ("http1-codec", &[]),
     ("shipwick-routes", &[]),
     ("caddy-config", &["doors-token"]),
@@ -34,6 +35,7 @@ const EDGES: [(&str, &[&str]); 10] = [
             "doors-routing",
             "geo-db",
             "consul-upstreams",
+            "eskip",
             "caddy-config",
             "shipwick-routes",
             "proxy-core",
@@ -43,7 +45,7 @@ const EDGES: [(&str, &[&str]); 10] = [
 ];
 
 /// Members that must work without a runtime.
-const PURE: [&str; 3] = ["doors-token", "doors-routing", "caddy-config"];
+const PURE: [&str; 4] = ["doors-token", "doors-routing", "eskip", "caddy-config"];
 
 /// What a pure member must not need, directly or not.
 const RUNTIMES: [&str; 6] = ["tokio", "hyper", "async-std", "smol", "mio", "reqwest"];

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
 use caddy_config::Surroundings as _;
-use shipwick_routes::{AdminAddressError, Desired, Document};
+use shipwick_routes::{AdminAddress, Desired, Document};
 
 use crate::args::DesiredFrom;
 use crate::exit::Failure;
@@ -15,8 +15,11 @@ use crate::settings::Environment;
 /// Where Shipwick's agent is told of the admin API.
 const ADMIN: &str = "SHIPWICK_CADDY_ADMIN";
 
-/// The most bytes of a document.
+/// The most bytes of the documents together.
 const MOST: usize = 64 * 1024 * 1024;
+
+/// What to do where nothing says where the admin API is.
+const WAY_OUT: &str = "  help: say it with --admin, in SHIPWICK_CADDY_ADMIN or in the document";
 
 /// Texts of documents, each with the name of its file.
 pub(super) type Texts = Vec<(String, String)>;
@@ -31,11 +34,15 @@ pub(super) fn texts(from: &DesiredFrom, environment: &Environment) -> Result<Tex
     let files = Files(environment.clone());
     match from.file.as_deref().filter(|path| *path != Path::new("-")) {
         None => {
-            let mut text = String::new();
-            let most = u64::try_from(MOST).unwrap_or(u64::MAX);
-            let read = io::stdin().lock().take(most).read_to_string(&mut text);
+            let mut bytes = Vec::new();
+            let most = u64::try_from(MOST).unwrap_or(u64::MAX).saturating_add(1);
+            let read = io::stdin().lock().take(most).read_to_end(&mut bytes);
             read.context("cannot read standard input")?;
-            Ok(vec![("standard input".to_owned(), text)])
+            let name = "standard input".to_owned();
+            if bytes.len() > MOST {
+                return Err(anyhow!("{name} is longer than {} MiB", MOST >> 20).into());
+            }
+            Ok(vec![decoded(name, bytes)?])
         }
         Some(path) if path.is_dir() => {
             let shown = path.display();
@@ -47,9 +54,15 @@ pub(super) fn texts(from: &DesiredFrom, environment: &Environment) -> Result<Tex
             if names.is_empty() {
                 return Err(anyhow!("{shown} has no *.json").into());
             }
-            names.iter().map(|name| text(&path.join(name), &files)).collect()
+            let mut left = MOST;
+            let each = names.iter().map(|name| {
+                let text = text(&path.join(name), &files, left)?;
+                left = left.saturating_sub(text.1.len());
+                Ok(text)
+            });
+            each.collect()
         }
-        Some(path) => Ok(vec![text(path, &files)?]),
+        Some(path) => Ok(vec![text(path, &files, MOST)?]),
     }
 }
 
@@ -74,36 +87,52 @@ pub(super) fn check(
             ))
         })?;
     }
-    match (&from.admin, admin_of(environment)) {
-        (Some(given), _) => whole.set_admin(given),
-        (None, Some(usual)) if !whole.has_admin() => whole.set_admin(usual),
-        _ => {}
+    if from.admin.is_some() || !whole.has_admin() {
+        let admin = admin(from.admin.as_deref(), environment)?;
+        admin
+            .into_iter()
+            .for_each(|admin| whole.set_admin(&admin.to_string()));
     }
     let name = match texts.as_slice() {
         [(name, _)] => name.as_str(),
         _ => "routes",
     };
-    whole
-        .check()
-        .map_err(|problems| Failure::Report(format!("error: invalid {name}\n\n{problems}")))
+    whole.check().map_err(|problems| {
+        let help = if whole.has_admin() {
+            String::new()
+        } else {
+            format!("\n\n{WAY_OUT}")
+        };
+        Failure::Report(format!("error: invalid {name}\n\n{problems}{help}"))
+    })
 }
 
-/// The admin API of this environment.
-pub(super) fn admin_of(environment: &Environment) -> Option<&str> {
-    environment.get(ADMIN).filter(|address| !address.is_empty())
+/// The admin API that the command line names, or else the environment.
+///
+/// # Errors
+///
+/// An address that is none, with who says so.
+pub(super) fn admin(given: Option<&str>, environment: &Environment) -> Result<Option<AdminAddress>, Failure> {
+    let usual = || environment.get(ADMIN).filter(|address| !address.is_empty());
+    let named = given.map(|given| ("--admin", given));
+    let Some((by, address)) = named.or_else(|| Some((ADMIN, usual()?))) else {
+        return Ok(None);
+    };
+    let parsed = address.parse::<AdminAddress>();
+    parsed
+        .map(Some)
+        .map_err(|error| Failure::Usage(format!("{by}: {error}")))
 }
 
-/// An address on the command line or in the environment that is none.
-#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
-pub(super) fn bad_admin(error: AdminAddressError) -> Failure {
-    Failure::Usage(format!("the admin address: {error}"))
-}
-
-fn text(path: &Path, files: &Files) -> Result<(String, String), Failure> {
+fn text(path: &Path, files: &Files, most: usize) -> Result<(String, String), Failure> {
     let name = path.display().to_string();
     let bytes = files
-        .read(path, MOST)
+        .read(path, most)
         .map_err(|error| anyhow!("cannot read {name}: {error}"))?;
+    decoded(name, bytes)
+}
+
+fn decoded(name: String, bytes: Vec<u8>) -> Result<(String, String), Failure> {
     let text = String::from_utf8(bytes).map_err(|_| anyhow!("{name} is not UTF-8"))?;
     Ok((name, text))
 }

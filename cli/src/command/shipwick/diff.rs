@@ -1,16 +1,22 @@
 //! How a configuration that runs differs from the desired one, for people.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::ROUTES;
 
 /// The marker of the last route, which is another one whenever anything is.
 const MARKER: &str = "@id";
 
-/// What is said of a part of a configuration, by its place.
-type Facts = BTreeMap<String, String>;
+/// What is said of a configuration.
+#[derive(Debug, Default)]
+struct Facts {
+    /// Of each of its parts, by its place.
+    parts: BTreeMap<String, String>,
+    /// The places of the routes, in their order.
+    order: Vec<String>,
+}
 
 /// A line for each part that is otherwise, `-` before what runs and `+` before what is desired; nothing if all is the
 /// same.
@@ -18,26 +24,42 @@ pub(super) fn lines(running: &Value, wanted: &Value) -> String {
     let (running, wanted) = (facts(running), facts(wanted));
     let mut text = String::new();
     let mut say = |sign, (place, fact): (&String, &String)| text.push_str(&format!("{sign} {place}{fact}\n"));
-    let places: std::collections::BTreeSet<&String> = running.keys().chain(wanted.keys()).collect();
+    let places: BTreeSet<&String> = running.parts.keys().chain(wanted.parts.keys()).collect();
     for place in places {
-        let (before, after) = (running.get(place), wanted.get(place));
+        let (before, after) = (running.parts.get(place), wanted.parts.get(place));
         if before != after {
             before.into_iter().for_each(|fact| say('-', (place, fact)));
             after.into_iter().for_each(|fact| say('+', (place, fact)));
         }
     }
+    // The first that matches answers. Where a route is missing, the lines say so.
+    let mut pairs = running.order.iter().zip(&wanted.order).enumerate();
+    if text.is_empty()
+        && let Some((at, (before, after))) = pairs.find(|(_, (before, after))| before != after)
+    {
+        let number = at.saturating_add(1);
+        text = format!("- route {number} is {before}\n+ route {number} is {after}\n");
+    }
     text
 }
 
 fn facts(config: &Value) -> Facts {
-    let mut facts = Facts::new();
+    let mut facts = Facts::default();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut rest = config.clone();
     let routes = rest.pointer_mut(ROUTES).map(Value::take);
     for route in routes.as_ref().and_then(Value::as_array).into_iter().flatten() {
-        let (place, fact) = describe(route);
-        facts.insert(place, fact);
+        let (mut place, fact) = describe(route);
+        let count = counts.entry(place.clone()).or_default();
+        *count = count.saturating_add(1);
+        // Only one route has a host, unless somebody else has added another.
+        if *count > 1 {
+            place.push_str(&format!(" ({count})"));
+        }
+        facts.order.push(place.clone());
+        facts.parts.insert(place, fact);
     }
-    flatten("", &rest, &mut facts);
+    flatten("", &rest, &mut facts.parts);
     facts
 }
 
@@ -75,17 +97,31 @@ fn describe(route: &Value) -> (String, String) {
             handler.remove(known);
         }
     }
+    let matched = rest.get("match").and_then(|matches| beside(matches, &path));
     if let Some(route) = rest.as_object_mut() {
         route.remove("match");
+        route.extend(matched.map(|matched| ("match".to_owned(), matched)));
         route.remove(MARKER);
     }
     fact.push_str(&format!(" {rest}"));
     (place, format!(" -> {fact}"))
 }
 
-fn flatten(place: &str, value: &Value, facts: &mut Facts) {
+/// What is matched beside the hosts and the path with everything below it, which are a route's place.
+fn beside(matches: &Value, path: &str) -> Option<Value> {
+    let mut rest = matches.clone();
+    if let Some(first) = rest.get_mut(0).and_then(Value::as_object_mut) {
+        first.remove("host");
+        if first.get("path") == Some(&json!([path, format!("{path}/*")])) {
+            first.remove("path");
+        }
+    }
+    (rest != json!([{}])).then_some(rest)
+}
+
+fn flatten(place: &str, value: &Value, facts: &mut BTreeMap<String, String>) {
     match value {
-        Value::Object(object) => {
+        Value::Object(object) if !object.is_empty() => {
             for (key, value) in object {
                 flatten(&format!("{place}/{key}"), value, facts);
             }
@@ -99,8 +135,6 @@ fn flatten(place: &str, value: &Value, facts: &mut Facts) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn config(listen: &str, routes: &Value) -> Value {
@@ -139,6 +173,53 @@ mod tests {
         let said = lines(&Value::Null, &wanted);
         assert!(
             said.lines().all(|line| line.starts_with("+ ")) && said.contains("a.com -> a:1"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn nothing_that_was_added_by_hand_goes_unnoticed() {
+        let routes = || json!([proxy("a.com", "a:1"), proxy("b.com", "b:1")]);
+        let wanted = config("a", &routes());
+        let mut other = json!([proxy("b.com", "b:1"), proxy("a.com", "a:1")]);
+        let said = lines(&config("a", &other), &wanted);
+        assert_eq!(said, "- route 1 is b.com\n+ route 1 is a.com\n");
+        // The first answers, though the second is the desired one.
+        other = routes();
+        other.as_array_mut().unwrap().insert(0, proxy("b.com", "x:1"));
+        let said = lines(&config("a", &other), &wanted);
+        assert!(
+            said.contains("- b.com -> x:1") && said.contains("- b.com (2) -> b:1"),
+            "{said}"
+        );
+        for (place, value) in [
+            ("/0/match/0/method", json!(["GET"])),
+            ("/0/match/0/path", json!(["/x", "/y"])),
+            ("/0/match/1", json!({"host": ["c.com"]})),
+        ] {
+            other = routes();
+            let (parent, key) = place.rsplit_once('/').unwrap();
+            match other.pointer_mut(parent).unwrap() {
+                Value::Array(list) => list.push(value),
+                object => object[key] = value,
+            }
+            assert_ne!(lines(&config("a", &other), &wanted), "", "{place}");
+        }
+        let mut logging = wanted.clone();
+        logging["apps"]["http"]["servers"]["shipwick"]["logs"] = json!({});
+        assert_eq!(
+            lines(&logging, &wanted),
+            "- /apps/http/servers/shipwick/logs = {}\n"
+        );
+    }
+
+    #[test]
+    fn a_path_is_part_of_the_place() {
+        let mut route = proxy("a.com", "a:1");
+        route["match"][0]["path"] = json!(["/api", "/api/*"]);
+        let said = lines(&Value::Null, &config("a", &json!([route])));
+        assert!(
+            said.contains("+ a.com/api -> a:1 {\"handle\":[{\"handler\":\"reverse_proxy\"}]}\n"),
             "{said}"
         );
     }

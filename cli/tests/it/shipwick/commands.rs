@@ -101,16 +101,46 @@ fn what_is_wrong_is_said_at_once_with_its_place() {
     directory.write("desired.json", DOCUMENT);
     let addressless = run(&directory, &["render", "desired.json"]);
     assert!(
-        addressless.stderr.contains("admin:\n  is required"),
+        addressless.stderr.ends_with(
+            "admin:\n  is required: where the proxy's admin API is\n\n  help: say it with --admin, in \
+             SHIPWICK_CADDY_ADMIN or in the document\n"
+        ),
         "{}",
         addressless.stderr
     );
     let wrong = run(&directory, &["status", "--admin", "caddy:2019"]);
     assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
+    let expected = "invalid value \"caddy:2019\": expected unix//absolute/path.sock or http://host:port\n";
+    assert_eq!(wrong.stderr, format!("error: --admin: {expected}"));
+    let mut command = doorway(directory.path(), &["shipwick", "render", "desired.json"]);
+    let wrong = finish(command.env("SHIPWICK_CADDY_ADMIN", "caddy:2019"));
+    assert_eq!(
+        (wrong.code, wrong.stderr),
+        (Some(2), format!("error: SHIPWICK_CADDY_ADMIN: {expected}"))
+    );
+}
+
+#[test]
+fn a_document_that_is_too_long_is_not_cut() {
+    let directory = Directory::new();
+    let mut command = doorway(directory.path(), &["shipwick", "render", "--admin", ADMIN]);
+    let long = finish_with_input(&mut command, &format!("{}{{}}", " ".repeat(64 << 20)));
+    assert_eq!(
+        (long.code, long.stderr.as_str()),
+        (Some(1), "error: standard input is longer than 64 MiB\n")
+    );
+    std::fs::create_dir(directory.path().join("routes")).unwrap();
+    for name in ["a", "b"] {
+        directory.write(
+            &format!("routes/{name}.json"),
+            &format!("{}{{}}", " ".repeat(40 << 20)),
+        );
+    }
+    let long = run(&directory, &["render", "routes", "--admin", ADMIN]);
     assert!(
-        wrong
-            .stderr
-            .contains("expected unix//absolute/path.sock or http://host:port")
+        long.stderr.starts_with("error: cannot read routes/b.json: "),
+        "{}",
+        long.stderr
     );
 }
 
@@ -177,6 +207,13 @@ fn routes_are_compared_applied_and_told() {
         "{}",
         same.stderr
     );
+    // An address may have the mode of the socket behind it.
+    let with_mode = format!("{}|0660", options[1]);
+    let seen = finish(&mut doorway(
+        proxy.directory.path(),
+        &["shipwick", "status", "--admin", &with_mode],
+    ));
+    assert!(seen.stdout.contains("routes       1\n"), "{}", seen.stderr);
     let after = status(&[]);
     let fingerprint = applied.stdout.trim().rsplit(' ').next().unwrap();
     let shown = format!("enabled      yes\nreachable    yes\nroutes       1\nfingerprint  {fingerprint}\n");
@@ -197,6 +234,12 @@ fn without_a_proxy_there_is_a_status_too() {
     let shown: Value = serde_json::from_str(&gone.stdout).unwrap();
     assert_eq!((gone.code, &shown["reachable"]), (Some(1), &Value::Bool(false)));
     assert_eq!(shown["error"], format!("nothing listens on {admin}"));
+    assert_eq!(
+        gone.stderr,
+        format!(
+            "error: nothing listens on {admin}\n  help: start the proxy, or say with --admin where its admin API is\n"
+        )
+    );
 }
 
 #[test]

@@ -24,9 +24,10 @@ pub(super) enum Kind {
 /// A proxy that runs, and an agent that owns its configuration.
 pub(super) struct Proxy {
     pub(super) kind: Kind,
+    /// Ends before its directory is removed.
+    pub(super) running: Option<Running>,
     pub(super) directory: Directory,
     pub(super) port: u16,
-    pub(super) running: Option<Running>,
     agent: Agent,
 }
 
@@ -57,7 +58,10 @@ pub(super) fn each_with(options: &RenderOptions, test: impl Fn(&mut Proxy) + Syn
     std::thread::scope(|scope| {
         for kind in kinds() {
             let test = &test;
-            scope.spawn(move || test(&mut Proxy::start(kind, options.clone())));
+            // A panic tells the name of its thread.
+            let thread = std::thread::Builder::new().name(format!("{kind:?}"));
+            let run = move || test(&mut Proxy::start(kind, options.clone()));
+            thread.spawn_scoped(scope, run).unwrap();
         }
     });
 }
@@ -154,10 +158,34 @@ impl Proxy {
         self.running = Some(self.kind.run(self.directory.path(), arguments));
     }
 
+    /// Starts it again with routes, and returns when it listens.
+    pub(super) fn start_serving(&mut self, arguments: &[&str]) {
+        self.start_again(arguments);
+        if let (Kind::Doorway, Some(running)) = (&self.kind, &self.running) {
+            running.stderr_line("\"listening\"");
+        }
+    }
+
     pub(super) fn kill(&mut self) {
         let running = self.running.take().unwrap();
         running.signal("KILL");
         running.end();
+    }
+
+    /// Waits until what it was given is where it resumes from: Caddy saves it beside its answer.
+    pub(super) fn wait_for_autosave(&self) {
+        let Kind::Caddy(_) = self.kind else { return };
+        let file = self.directory.path().join(".config/caddy/autosave.json");
+        let marker = self.marker();
+        let saved = || std::fs::read_to_string(&file).is_ok_and(|saved| saved.contains(&marker));
+        // Far more looks than it takes.
+        let in_time = (0..2_000_000).any(|_| saved());
+        assert!(in_time, "{} lacks {marker}", file.display());
+    }
+
+    fn marker(&self) -> String {
+        let rendered = render(&self.agent.routes.0.lock().unwrap(), &self.settings().render);
+        rendered.fingerprint().marker()
     }
 
     /// Gives up a request to the admin API after this time.
@@ -237,6 +265,16 @@ impl Proxy {
         );
         stream.write_all(head.as_bytes()).unwrap();
         BufReader::new(stream)
+    }
+}
+
+/// It has ended before its directory is removed, in which it may write.
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.signal("KILL");
+            running.end();
+        }
     }
 }
 

@@ -52,7 +52,7 @@ fn one_that_comes_back_with_an_older_configuration_gets_the_newer() {
                 .apps
                 .insert("web".to_owned(), app("web.example.com", &[new.port()]));
         });
-        proxy.start_again(&["--config", "older.json"]);
+        proxy.start_serving(&["--config", "older.json"]);
         assert!(serves(proxy, &old));
         assert_eq!(proxy.look().unwrap(), Synced::Loaded, "{:?}", proxy.kind);
         assert!(serves(proxy, &new));
@@ -64,10 +64,11 @@ fn one_that_resumes_has_them_already() {
     each(|proxy| {
         let pod = Pod::start(Manner::Answers);
         proxy.route_app("web", app("web.example.com", &[pod.port()]));
+        proxy.wait_for_autosave();
         let running = proxy.running.take().unwrap();
         running.signal("TERM");
         running.end();
-        proxy.start_again(&["--config", "bootstrap.json", "--resume"]);
+        proxy.start_serving(&["--config", "bootstrap.json", "--resume"]);
         assert!(serves(proxy, &pod), "{:?}", proxy.kind);
         assert_eq!(proxy.look().unwrap(), Synced::Verified, "{:?}", proxy.kind);
     });
@@ -78,7 +79,7 @@ fn one_that_hangs_is_given_up_and_found_again() {
     each(|proxy| {
         let pod = Pod::start(Manner::Answers);
         proxy.be_impatient(Duration::from_millis(200));
-        proxy.running.as_ref().unwrap().signal("STOP");
+        proxy.running.as_ref().unwrap().freeze();
         proxy.change(|desired| {
             desired
                 .apps

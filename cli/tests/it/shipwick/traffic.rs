@@ -109,8 +109,16 @@ fn a_domain_moves_to_another_application() {
                 .apps
                 .insert("blog".to_owned(), app("web.example.com", &[new.port()]));
         });
-        assert_eq!(proxy.get("web.example.com").body, new.port().to_string());
-        assert_eq!(proxy.get("www.example.com").body, old.port().to_string());
+        for (host, pod) in [("web.example.com", &new), ("www.example.com", &old)] {
+            let answer = proxy.get(host);
+            assert_eq!(
+                answer.body,
+                pod.port().to_string(),
+                "{:?} {}",
+                proxy.kind,
+                answer.head
+            );
+        }
     });
 }
 

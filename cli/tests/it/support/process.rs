@@ -121,6 +121,24 @@ impl Running {
         assert!(sent.success(), "kill -s {name}");
     }
 
+    /// Has it do nothing until it gets the signal `CONT`. Returns when each of its threads has stopped.
+    pub(crate) fn freeze(&self) {
+        self.signal("STOP");
+        let tasks = format!("/proc/{}/task", self.id);
+        let stopped = |task: &Path| {
+            let stat = std::fs::read_to_string(task.join("stat")).unwrap_or_default();
+            // The state is behind the name, which is in parentheses.
+            stat.rsplit_once(") ")
+                .is_none_or(|(_, state)| state.starts_with('T'))
+        };
+        let all = || {
+            let tasks = std::fs::read_dir(&tasks);
+            tasks.is_ok_and(|tasks| tasks.flatten().all(|task| stopped(&task.path())))
+        };
+        // Far more looks than it takes.
+        assert!((0..500_000).any(|_| all()), "the process does not stop");
+    }
+
     /// Waits for the end: the exit code and the rest of standard error.
     pub(crate) fn end(mut self) -> (Option<i32>, String) {
         let status = self
@@ -136,6 +154,8 @@ impl Drop for Running {
     fn drop(&mut self) {
         if !self.reaped && self.ended.try_recv().is_err() {
             self.signal("KILL");
+            // Until it has ended it may write into a directory that is about to be removed.
+            let _ended = self.ended.recv_timeout(PATIENCE);
         }
     }
 }

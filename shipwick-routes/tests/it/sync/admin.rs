@@ -22,6 +22,10 @@ pub(super) enum Answer {
     Status(u16, &'static str),
     /// With these bytes.
     Raw(&'static str),
+    /// With these bytes, after which the connection stays open until it is told to answer otherwise.
+    Unended(&'static str),
+    /// With these bytes, when only the beginning of the request was read.
+    Unread(&'static str),
     /// Not before it is told to answer otherwise.
     Hang,
     /// The connection is closed.
@@ -171,6 +175,15 @@ impl Drop for Admin {
 
 impl Server {
     async fn serve(mut self, mut stream: impl AsyncRead + AsyncWrite + Unpin) {
+        let early = match &*self.answer.borrow() {
+            Answer::Unread(text) => Some(*text),
+            _ => None,
+        };
+        if let Some(text) = early {
+            let _read = stream.read_buf(&mut Vec::with_capacity(100)).await;
+            let _left = stream.write_all(text.as_bytes()).await;
+            return;
+        }
         let Some((head, body)) = read(&mut stream).await else {
             return;
         };
@@ -187,7 +200,15 @@ impl Server {
             Answer::Healthy => self.healthy(&head, body),
             Answer::Status(status, body) => response(status, body),
             Answer::Raw(text) => text.to_owned(),
-            Answer::Hang | Answer::Close => return,
+            Answer::Unended(text) => {
+                let _left = stream.write_all(text.as_bytes()).await;
+                let _changed = self
+                    .answer
+                    .wait_for(|answer| !matches!(answer, Answer::Unended(_)))
+                    .await;
+                return;
+            }
+            Answer::Hang | Answer::Close | Answer::Unread(_) => return,
         };
         let _left = stream.write_all(text.as_bytes()).await;
     }

@@ -115,6 +115,69 @@ async fn every_nonsense_is_an_error_and_the_next_sync_recovers() {
     syncer.sync().await.unwrap();
 }
 
+/// Caddy does that to whoever comes while it replaces its endpoint after a load; a swap of a rollout must not fail by it.
+#[tokio::test]
+async fn a_connection_that_is_closed_unanswered_is_no_trouble() {
+    let admin = Admin::start().await;
+    for loaded in [false, true] {
+        let (database, syncer) = syncer(&admin, doubting());
+        database.route("web", &["web_1"]);
+        if loaded {
+            syncer.sync().await.unwrap();
+        }
+        let before = admin.requests().len();
+        admin.answer(Answer::Close);
+        let once = async {
+            admin.asked(before + 1).await;
+            admin.answer(Answer::Healthy);
+        };
+        let (synced, ()) = tokio::join!(syncer.sync(), once);
+        let expected = if loaded { Synced::Verified } else { Synced::Loaded };
+        assert_eq!(synced.unwrap(), expected);
+        assert_eq!(admin.requests().len(), before + 2);
+    }
+    // Nor is it tried for ever.
+    let (_database, syncer) = syncer(&admin, settings());
+    let before = admin.requests().len();
+    admin.answer(Answer::Close);
+    syncer.sync().await.unwrap_err();
+    assert_eq!(admin.requests().len(), before + 3);
+}
+
+/// Its status is what counts, and what it says is one line of a terminal.
+#[tokio::test]
+async fn a_refusal_is_told_though_its_text_does_not_end() {
+    let admin = Admin::start().await;
+    let (database, syncer) = syncer(&admin, settings());
+    database.route("web", &["web_1"]);
+    admin.answer(Answer::Unended(
+        "HTTP/1.1 400 x\r\nContent-Length: 99\r\n\r\n\u{1b}[2Jno such\nmodule",
+    ));
+    let error = syncer.sync().await.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the proxy rejected the configuration (HTTP 400): [2Jno such module"
+    );
+}
+
+#[tokio::test]
+async fn a_refusal_is_told_though_the_configuration_was_not_read() {
+    let admin = Admin::start().await;
+    let (database, syncer) = syncer(&admin, settings());
+    // More than a socket holds.
+    for number in 0..3000 {
+        database.route(&format!("web{number}"), &["web_1"]);
+    }
+    admin.answer(Answer::Unread(
+        "HTTP/1.1 403 x\r\nContent-Length: 16\r\n\r\nhost not allowed",
+    ));
+    let error = syncer.sync().await.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the proxy rejected the configuration (HTTP 403): host not allowed"
+    );
+}
+
 /// While the proxy was away the routes went back to what it had: it is asked nevertheless.
 #[tokio::test]
 async fn after_trouble_the_proxy_is_asked() {

@@ -1,0 +1,62 @@
+//! Predicates of the host.
+
+use std::borrow::Cow;
+
+use regex::Regex;
+
+use super::{Predicate, Predicates, regexp, some_texts, texts};
+use crate::routing::{Asked, hosts};
+
+/// `Host(/re/)`.
+#[derive(Debug)]
+struct Host {
+    regexp: Regex,
+    hosts: Option<Vec<String>>,
+}
+
+/// `HostAny("a", "b:8080")`: the very host, with its port.
+#[derive(Debug)]
+struct HostAny(Vec<String>);
+
+pub(super) fn add(all: &mut Predicates) {
+    all.add("Host", |args| {
+        let [text] = texts(args, "one regular expression")?;
+        let text = any_label(text);
+        Ok(Host {
+            regexp: regexp(&text)?,
+            hosts: hosts::of_regexp(&text),
+        })
+    });
+    all.add("HostAny", |args| {
+        let hosts = some_texts(args, "one or more hosts")?;
+        Ok(HostAny(hosts.into_iter().map(str::to_owned).collect()))
+    });
+}
+
+/// `*.example.org`, which is no regular expression, is any one label before the rest.
+fn any_label(text: &str) -> Cow<'_, str> {
+    match text.strip_prefix("*.") {
+        Some(rest) => format!(r"^[^.:]+[.]{}[.]?(:[0-9]+)?$", regex::escape(rest)).into(),
+        None => text.into(),
+    }
+}
+
+impl Predicate for Host {
+    fn holds(&self, asked: &Asked<'_>) -> bool {
+        self.regexp.is_match(asked.host)
+    }
+
+    fn hosts(&self) -> Option<Vec<String>> {
+        self.hosts.clone()
+    }
+}
+
+impl Predicate for HostAny {
+    fn holds(&self, asked: &Asked<'_>) -> bool {
+        self.0.iter().any(|host| host == asked.host)
+    }
+
+    fn hosts(&self) -> Option<Vec<String>> {
+        Some(self.0.iter().map(|host| hosts::name(host).into_owned()).collect())
+    }
+}
