@@ -1,12 +1,14 @@
 //! Rules about single values that both surfaces share.
 
 mod auth;
+mod consul;
 mod geo;
 mod proxy;
 mod tls;
 
 pub(crate) use self::{
     auth::{HASH_HELP, password_hash, user_name},
+    consul::{consul_address, consul_client, consul_locality, consul_service, consul_token_once},
     geo::{REDIRECT_STATUSES, country, download_url, is_assigned, redirect_domain, redirect_status},
     proxy::{
         at_least_one, bound, breaker_window, choose, cookie_name, health_upstream, health_value,

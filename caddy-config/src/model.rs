@@ -45,11 +45,11 @@ pub use self::tls::{
     OnDemandPermission, TlsApp, TlsConnectionPolicy, TlsMatcher, TlsVersion,
 };
 pub use self::upstream::{
-    AUpstreams, ActiveChecks, BreakerRule, BufferSize, CaPool, CircuitBreaker, CookiePolicy,
-    DynamicUpstreams, FallbackDelay, FieldPolicy, FlushInterval, HealthChecks, HttpTransport, HttpVersion,
-    IpVersions, KeepAlive, KeyPolicy, LoadBalancing, NetworkProxy, PassiveChecks, ProxyProtocolVersion,
-    QueryPolicy, Renegotiation, Resolver, ResponseHandler, RetryBudget, ReverseProxy, SelectionPolicy,
-    SrvUpstreams, Transport, Upstream, UpstreamAddress, UpstreamAddressError, UpstreamTls,
+    AUpstreams, ActiveChecks, BreakerRule, BufferSize, CaPool, CircuitBreaker, ConsulLocality, ConsulTls,
+    ConsulUpstreams, CookiePolicy, DynamicUpstreams, FallbackDelay, FieldPolicy, FlushInterval, HealthChecks,
+    HttpTransport, HttpVersion, IpVersions, KeepAlive, KeyPolicy, LoadBalancing, NetworkProxy, PassiveChecks,
+    ProxyProtocolVersion, QueryPolicy, Renegotiation, Resolver, ResponseHandler, RetryBudget, ReverseProxy,
+    SelectionPolicy, SrvUpstreams, Transport, Upstream, UpstreamAddress, UpstreamAddressError, UpstreamTls,
 };
 
 /// One whole configuration document.

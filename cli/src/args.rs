@@ -1,5 +1,6 @@
 //! The command line as the user types it: commands, options, help with examples.
 
+mod consul;
 mod eskip;
 mod explain;
 mod geo;
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::consul::{ConsulArgs, ConsulCommand, ResolveArgs};
 pub(crate) use self::eskip::{EskipArgs, EskipCommand, FilterArgs, InputArgs, LayoutArgs, MatchArgs};
 pub(crate) use self::explain::ExplainArgs;
 pub(crate) use self::geo::{GeoArgs, GeoCommand, GeoFrom, GeoUrl};
@@ -60,6 +62,8 @@ pub(crate) enum Command {
     Geo(GeoArgs),
     /// Render desired routes as Caddy's JSON, push them to a proxy, and keep them there
     Shipwick(ShipwickArgs),
+    /// Tell which instances of a service in Consul the proxy would use
+    Consul(ConsulArgs),
     /// Hash a password for basic_auth
     HashPassword(HashPasswordArgs),
     /// Show a rolling deployment in the browser; needs nothing

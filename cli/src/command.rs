@@ -2,6 +2,7 @@
 
 pub(crate) mod adapt;
 pub(crate) mod config;
+pub(crate) mod consul;
 pub(crate) mod demo;
 pub(crate) mod eskip;
 pub(crate) mod explain;

@@ -52,6 +52,7 @@ fn carry_out(command: &Command, environment: &Environment) -> Outcome {
         Command::Demo(args) => command::demo::demo(args, environment),
         Command::Geo(args) => command::geo::geo(&args.command, environment),
         Command::Shipwick(args) => command::shipwick::shipwick(&args.command, environment),
+        Command::Consul(args) => command::consul::consul(&args.command, environment),
         Command::Eskip(args) => command::eskip::eskip(&args.command),
         Command::Token(args) => command::token::token(&args.command, environment),
         Command::HashPassword(args) => command::hash_password::hash_password(args),

@@ -4,6 +4,7 @@ mod auth;
 mod balancing;
 pub(crate) mod compile;
 mod connection_policies;
+mod consul;
 mod discovery;
 mod encode;
 mod error;

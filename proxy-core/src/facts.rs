@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use consul_upstreams::Tier;
 use tokio::time::Instant;
 
 use crate::tls::ClientAuth;
@@ -29,6 +30,8 @@ pub(crate) struct Facts {
     pub(crate) transport_error: bool,
     /// How long all attempts took.
     pub(crate) proxied: Option<Duration>,
+    /// Which instances of a service in Consul were to choose from.
+    pub(crate) consul_tier: Option<Tier>,
 }
 
 /// The upstream that was chosen.
@@ -102,6 +105,7 @@ impl Facts {
             sent: None,
             transport_error: false,
             proxied: None,
+            consul_tier: None,
         }
     }
 

@@ -85,6 +85,7 @@ pub(crate) fn view(caddyfile: &str) -> Arc<Snapshot<View>> {
         breakers: Arc::default(),
         gates: Arc::default(),
         directories: Directories::default(),
+        consuls: Arc::default(),
         geo: Arc::new(Sources::new(None, &Environment::default(), 1)),
         environment: Environment::default(),
         bare_line_feeds: false,

@@ -27,7 +27,7 @@ use crate::snapshot::Snapshot;
 use crate::stats::Stats;
 use crate::thread::{self, Thread};
 use crate::tls::Certificates;
-use crate::upstream::discovery::Directories;
+use crate::upstream::discovery::{Consuls, Directories};
 use crate::upstream::health::Prober;
 use crate::upstream::load::Slots;
 use crate::upstream::resolve::{ResolveSettings, ResolverSet};
@@ -70,6 +70,7 @@ pub struct Proxy {
     embedded: Arc<Worker>,
     resolvers: Arc<ResolverSet>,
     prober: Arc<Prober>,
+    consuls: Arc<Consuls>,
     geo: Arc<Sources>,
     certificates: Arc<Certificates>,
     warnings: Vec<String>,
@@ -129,9 +130,10 @@ impl Proxy {
         let count = if options.listen { options.workers.max(1) } else { 0 };
         let (threads, channels) = (0..count).map(|_| Thread::new(new_worker())).unzip();
         let embedded = new_worker();
-        let (resolvers, prober, geo, certificates) = (
+        let (resolvers, prober, consuls, geo, certificates) = (
             Arc::clone(&surroundings.resolvers),
             Arc::clone(&surroundings.prober),
+            Arc::clone(&surroundings.consuls),
             Arc::clone(&surroundings.geo),
             Arc::clone(&surroundings.certificates),
         );
@@ -147,6 +149,7 @@ impl Proxy {
             threads,
             resolvers,
             prober,
+            consuls,
             geo,
             certificates,
             warnings: applied.warnings,
@@ -239,6 +242,7 @@ impl Proxy {
             tokio::join!(
                 Arc::clone(&self.resolvers).run(background.clone()),
                 Arc::clone(&self.prober).run(background.clone()),
+                Arc::clone(&self.consuls).run(background.clone()),
                 Arc::clone(&self.geo).run(background.clone()),
                 Arc::clone(&self.certificates).run(background.clone()),
                 Arc::clone(&self.reconciler).run(background.clone()),
@@ -308,6 +312,7 @@ fn surroundings(options: &Options) -> Result<Surroundings, BuildErrors> {
         breakers: Arc::default(),
         gates: Arc::default(),
         directories: Directories::default(),
+        consuls: Arc::default(),
         geo: Arc::new(Sources::new(
             options.data_dir.as_deref(),
             &options.environment,

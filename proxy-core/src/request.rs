@@ -7,6 +7,7 @@ use std::fmt;
 use std::hash::BuildHasher as _;
 use std::net::{IpAddr, SocketAddr};
 
+use consul_upstreams::Tier;
 use http::header::{HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::uri::PathAndQuery;
@@ -144,6 +145,14 @@ impl Context {
             facts: None,
             uuid: OnceCell::new(),
             form: Form::Unknown,
+        }
+    }
+
+    /// Which instances of a service in Consul there are to choose from. What an earlier attempt had stays if this one has
+    /// none.
+    pub(crate) fn note_tier(&mut self, tier: Option<Tier>) {
+        if let Some(facts) = &mut self.facts {
+            facts.consul_tier = tier.or(facts.consul_tier);
         }
     }
 

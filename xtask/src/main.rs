@@ -1,7 +1,7 @@
 //! The project's own tasks, run as `cargo xtask <task>`.
 //!
-//! `ci` is everything a change must pass; `tidy`, `codegen`, `test`, `fuzz`, `bench`, `chaos`, `names`, `stall`,
-//! `reload`, `shipwick` and `wire` are its parts and its relatives.
+//! `ci` is everything a change must pass; `tidy`, `codegen`, `test`, `consul`, `fuzz`, `bench`, `chaos`, `names`,
+//! `stall`, `reload`, `shipwick` and `wire` are its parts and its relatives.
 
 #![allow(
     clippy::print_stdout,
@@ -17,6 +17,7 @@ mod bench;
 mod chaos;
 mod ci;
 mod codegen;
+mod consul;
 mod contest;
 mod count;
 mod fuzz;
@@ -52,6 +53,8 @@ enum Task {
     Codegen(codegen::Options),
     /// The whole test suite, and what this machine could not run.
     Test,
+    /// Unpacks a Consul agent for the tests into `target/tools`, from Debian.
+    Consul,
     /// Runs the fuzz targets for a while each.
     Fuzz(fuzz::Options),
     /// Doorway beside nginx, HAProxy and Caddy: CPU per request, latency, memory.
@@ -92,6 +95,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Tidy => tidy::run(),
         Task::Codegen(options) => codegen::run(options),
         Task::Test => test::run(),
+        Task::Consul => consul::run(),
         Task::Fuzz(options) => fuzz::run(&options),
         Task::Bench(options) => bench::run(&options),
         Task::Chaos(options) => chaos::run(&options),

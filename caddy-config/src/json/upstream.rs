@@ -2,6 +2,7 @@
 
 mod balancing;
 mod breaker;
+mod consul;
 mod dynamic;
 mod health;
 mod tls;

@@ -3,6 +3,7 @@
 mod address;
 mod balancing;
 mod breaker;
+mod consul;
 mod dynamic;
 mod health;
 mod tls;
@@ -18,6 +19,7 @@ pub use self::{
         CookiePolicy, FieldPolicy, KeyPolicy, LoadBalancing, QueryPolicy, RetryBudget, SelectionPolicy,
     },
     breaker::{BreakerRule, CircuitBreaker},
+    consul::{ConsulLocality, ConsulTls, ConsulUpstreams},
     dynamic::{AUpstreams, DynamicUpstreams, IpVersions, SrvUpstreams},
     health::{ActiveChecks, HealthChecks, PassiveChecks},
     tls::{CaPool, Renegotiation, UpstreamTls},

@@ -48,6 +48,13 @@ pub(super) const ROWS: &[Support] = &[
     ),
     row(
         ReverseProxy,
+        "dynamic consul",
+        Active,
+        "as the module caddy-consul-upstreams, with `token`, `token_file`, `tls`, `datacenter`, `namespace`, `partition`, \
+         `tag`, `stale`, `timeout`, `watch` and `weights` of Doorway's own",
+    ),
+    row(
+        ReverseProxy,
         "dynamic multi",
         Active,
         "one source that fails leaves the upstreams of the others",

@@ -19,7 +19,7 @@ pub(crate) const SUPPORTED: &str = "supported: {http.request.NAME} with the NAME
     {env.*}; {geo.country}; {system.*}; {time.now.*}";
 
 /// Names without a part of the user's own.
-static FIXED: [(&str, Placeholder); 93] = [
+static FIXED: [(&str, Placeholder); 94] = [
     ("geo.country", Placeholder::GeoCountry),
     ("http.auth.user.id", Placeholder::AuthUserId),
     ("http.error", Placeholder::Error(ErrorPart::Whole)),
@@ -173,6 +173,10 @@ static FIXED: [(&str, Placeholder); 93] = [
     (
         "http.reverse_proxy.upstream.requests",
         Placeholder::Upstream(UpstreamPart::Requests),
+    ),
+    (
+        "http.reverse_proxy.upstreams.consul.tier",
+        Placeholder::Proxy(ProxyPart::ConsulTier),
     ),
     ("http.shutting_down", Placeholder::ShuttingDown),
     ("http.time_until_shutdown", Placeholder::TimeUntilShutdown),

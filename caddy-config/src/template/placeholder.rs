@@ -162,6 +162,8 @@ pub enum ErrorPart {
 /// What is told of a reverse proxy's work.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProxyPart {
+    /// `http.reverse_proxy.upstreams.consul.tier`: `local` or `all`, which instances of a Consul service are used.
+    ConsulTier,
     /// `http.reverse_proxy.duration`: the time that all attempts took.
     Duration,
     /// `http.reverse_proxy.duration_ms`.

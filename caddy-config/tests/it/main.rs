@@ -7,6 +7,8 @@ mod breakers;
 #[cfg(test)]
 mod caddyfile;
 #[cfg(test)]
+mod consul;
+#[cfg(test)]
 mod directives;
 #[cfg(test)]
 mod geo;

@@ -9,6 +9,7 @@
 mod adapt;
 mod admin;
 mod command_line;
+mod consul;
 mod demo;
 mod eskip;
 mod eskip_match;

@@ -30,7 +30,7 @@ use crate::routing::slots::Slots;
 use crate::tls::client::SystemRoots;
 use crate::tls::{Certificates, TlsPlan};
 use crate::upstream::cluster::Cluster;
-use crate::upstream::discovery::Directories;
+use crate::upstream::discovery::{Consuls, Directories};
 use crate::upstream::gate::Gates;
 use crate::upstream::health::{Breakers, Prober};
 use crate::upstream::load;
@@ -83,6 +83,8 @@ pub(crate) struct Surroundings {
     pub(crate) gates: Arc<Gates>,
     /// The sources whose upstreams are found out.
     pub(crate) directories: Directories,
+    /// Every Consul that is asked for upstreams.
+    pub(crate) consuls: Arc<Consuls>,
     /// Who knows the countries of clients.
     pub(crate) geo: Arc<Sources>,
     /// What `{env.NAME}` stands for.

@@ -34,8 +34,8 @@ pub(super) struct Reach<'b> {
 
 /// Compiles the sources of one proxy.
 pub(super) struct Sources<'b, 'c> {
-    compiler: &'b mut Compiler<'c>,
-    reach: Reach<'b>,
+    pub(super) compiler: &'b mut Compiler<'c>,
+    pub(super) reach: Reach<'b>,
     queries: Vec<Query>,
 }
 
@@ -139,6 +139,7 @@ impl<'b, 'c> Sources<'b, 'c> {
         match source {
             DynamicUpstreams::A(a) => into.push(self.addresses(a)?),
             DynamicUpstreams::Srv(srv) => into.push(self.services(srv)?),
+            DynamicUpstreams::Consul(consul) => into.push(self.consul(consul)?),
             DynamicUpstreams::Multi { sources } => {
                 // Each of them is read, so that each of their errors is told.
                 let all: Vec<_> = sources.iter().map(|source| self.source(source, into)).collect();
@@ -234,8 +235,8 @@ impl<'b, 'c> Sources<'b, 'c> {
             .of(spec, care, &around.resolvers, &around.slots);
         match constant {
             None => {
-                self.queries.push(query());
-                Some(Finder::Each(self.queries.len() - 1, directory))
+                let query = self.query(query());
+                Some(Finder::Each(query, directory))
             }
             Some(Ok(wanted)) => {
                 let listing = directory.pinned(wanted, Instant::now());
@@ -249,7 +250,18 @@ impl<'b, 'c> Sources<'b, 'c> {
         }
     }
 
-    fn terms(&self, servers: &[SocketAddr], refresh: Option<Duration>, timeout: Option<Duration>) -> Terms {
+    /// The number of `query`, which each request asks.
+    pub(super) fn query(&mut self, query: Query) -> usize {
+        self.queries.push(query);
+        self.queries.len() - 1
+    }
+
+    pub(super) fn terms(
+        &self,
+        servers: &[SocketAddr],
+        refresh: Option<Duration>,
+        timeout: Option<Duration>,
+    ) -> Terms {
         let given = |duration: Option<Duration>| duration.filter(|duration| !duration.is_zero());
         Terms {
             servers: servers.into(),

@@ -1,5 +1,6 @@
 //! One request at several upstreams, one after the other, until one answers.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderValue, Request};
@@ -107,6 +108,10 @@ pub(super) async fn to_any(
         if !round.attempts.may_go_on(&cluster.retry, Instant::now) {
             break;
         }
+        round.look_again().await;
+        if let Some((_, cx)) = &mut before {
+            cx.note_tier(round.choice.list.tier());
+        }
     }
     round.end()
 }
@@ -180,8 +185,39 @@ impl Round<'_, '_> {
             // One that is free and may not be asked would be found again at once.
             let least = if pick.is_some() { MIN_PAUSE } else { Duration::ZERO };
             time::sleep(pause.max(least)).await;
-            if self.choice.renew() {
+            if self.renew().await {
                 self.attempts.forget_last();
+            }
+        }
+    }
+
+    /// Takes the upstreams of now, if that does not take too long. Says whether they are others than before.
+    async fn renew(&mut self) -> bool {
+        let patience = self.cluster.transport.dial.timeout;
+        time::timeout(patience, self.choice.renew())
+            .await
+            .unwrap_or(false)
+    }
+
+    /// Before another attempt is made Consul is asked again, as it may know more by now. Those that were tried in this
+    /// round stay so, wherever they stand.
+    async fn look_again(&mut self) {
+        if !self.choice.can_look_again() {
+            return;
+        }
+        let tried = |(index, upstream): (usize, &Upstream)| {
+            let is_last = self.attempts.was_last(index);
+            (is_last || self.attempts.has_tried(index)).then(|| (Arc::clone(upstream.slot()), is_last))
+        };
+        let tried: Vec<_> = self.choice.list.iter().enumerate().filter_map(tried).collect();
+        if !self.renew().await {
+            return;
+        }
+        self.attempts.forget_places();
+        for (index, upstream) in self.choice.list.iter().enumerate() {
+            let before = tried.iter().find(|(slot, _)| Arc::ptr_eq(slot, upstream.slot()));
+            if let Some((_, is_last)) = before {
+                self.attempts.remember(index, *is_last);
             }
         }
     }

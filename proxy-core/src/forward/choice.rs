@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 
+use consul_upstreams::{LookupError, Tier as Instances};
 use tokio::time::Instant;
 
 use super::selection::Ask;
@@ -82,6 +83,31 @@ impl Deref for List<'_> {
     }
 }
 
+impl List<'_> {
+    /// Which instances Consul's are, if it has told any.
+    pub(crate) fn tier(&self) -> Option<Instances> {
+        match self {
+            Self::Fixed(_) => None,
+            Self::Found(found) => found.tier(),
+        }
+    }
+
+    /// Why Consul told nothing.
+    fn failed(&self) -> Option<&LookupError> {
+        match self {
+            Self::Fixed(_) => None,
+            Self::Found(found) => found.failed(),
+        }
+    }
+
+    fn is_weighted(&self) -> bool {
+        match self {
+            Self::Fixed(_) => false,
+            Self::Found(found) => found.is_weighted(),
+        }
+    }
+}
+
 // === impl Choice ===
 
 impl Choice<'_> {
@@ -100,11 +126,16 @@ impl Choice<'_> {
         }
     }
 
-    /// Takes the upstreams of now, for attempts that begin anew.
-    pub(super) fn renew(&mut self) -> bool {
+    /// Whether a source can be asked for upstreams again before another attempt is made.
+    pub(super) fn can_look_again(&self) -> bool {
+        matches!(&self.list, List::Found(found) if found.has_consul())
+    }
+
+    /// Takes the upstreams of now, for attempts that begin anew. Consul is asked again.
+    pub(super) async fn renew(&mut self) -> bool {
         let is_other = match &mut self.list {
             List::Fixed(_) => false,
-            List::Found(found) => found.renew(),
+            List::Found(found) => found.look_again().await,
         };
         if let Some(stuck) = self.ask.sticky.as_mut().filter(|_| is_other) {
             stuck.named = None;
@@ -178,7 +209,11 @@ impl Choice<'_> {
 
     /// Why a request fails while none is available.
     pub(super) fn unavailable(&self) -> Failure {
-        Failure::from(Reason::NoUpstream).with_retry_after(self.retry_after())
+        let failure = Failure::from(Reason::NoUpstream).with_retry_after(self.retry_after());
+        match self.list.failed() {
+            Some(error) => failure.with_source(error.clone()),
+            None => failure,
+        }
     }
 
     /// All requests that they have had.
@@ -251,6 +286,14 @@ impl Candidates for Seen<'_> {
     fn latency(&self, index: usize) -> f64 {
         self.upstream(index)
             .map_or(0.0, |upstream| upstream.slot().standing().latency())
+    }
+
+    fn is_weighted(&self) -> bool {
+        self.choice.list.is_weighted()
+    }
+
+    fn weight(&self, index: usize) -> u16 {
+        self.upstream(index).map_or(1, Upstream::weight)
     }
 
     fn label(&self, index: usize) -> &str {

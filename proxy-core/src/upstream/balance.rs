@@ -9,6 +9,7 @@ mod random;
 mod round_robin;
 #[cfg(test)]
 mod tests;
+mod weighted;
 
 pub(crate) use self::hash::Bound;
 pub(crate) use self::round_robin::{Schedule, Turn};
@@ -26,6 +27,16 @@ pub(crate) trait Candidates {
 
     /// How long its answers take, in nanoseconds; 0 as long as none is known.
     fn latency(&self, index: usize) -> f64;
+
+    /// Whether some are to have larger shares than others, by the rules that go by chance or turns.
+    fn is_weighted(&self) -> bool {
+        false
+    }
+
+    /// Its share beside the others, if there are weights.
+    fn weight(&self, _index: usize) -> u16 {
+        1
+    }
 
     /// What it is told apart by, such as `127.0.0.1:8080`.
     fn label(&self, index: usize) -> &str;
@@ -66,10 +77,14 @@ impl Rule {
         random: &mut impl FnMut() -> u64,
     ) -> Option<usize> {
         match self {
+            Self::Random if among.is_weighted() => weighted::at(random(), among),
             Self::Random => random::any(among, random),
             Self::RandomChoose(count) => random::fewest_of(*count, among, random),
             Self::LeastConn => least::loaded(among, random),
             Self::PeakEwma => least::expected_of_two(among, random),
+            Self::RoundRobin(turn) if among.is_weighted() => {
+                weighted::at(weighted::of_turn(turn.next()), among)
+            }
             Self::RoundRobin(turn) => round_robin::next(turn, among),
             Self::Weighted(schedule, turn) => schedule.next(turn, among),
             Self::First => free(among).next(),

@@ -69,6 +69,8 @@ pub(crate) struct Upstream {
     found_by: Option<Arc<Wishes>>,
     /// Requests in flight beyond which it is not chosen.
     max_requests: Option<u32>,
+    /// Its share beside the others, where there are weights.
+    weight: u16,
     health: Health,
 }
 
@@ -165,6 +167,7 @@ impl Upstream {
             way,
             found_by: None,
             max_requests: None,
+            weight: 1,
             health: Health::default(),
         }
     }
@@ -198,6 +201,16 @@ impl Upstream {
     /// With at most so many requests in flight.
     pub(crate) fn with_max_requests(self, max_requests: Option<u32>) -> Self {
         Self { max_requests, ..self }
+    }
+
+    /// With a share other than that of the rest.
+    pub(super) fn with_weight(self, weight: u16) -> Self {
+        Self { weight, ..self }
+    }
+
+    /// Its share beside the others.
+    pub(crate) fn weight(&self) -> u16 {
+        self.weight
     }
 
     /// With what is known of its health.

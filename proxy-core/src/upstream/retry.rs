@@ -82,6 +82,20 @@ impl Attempts {
         self.last = None;
     }
 
+    /// The places stand for other upstreams from now on, and which of them were tried is said anew.
+    pub(crate) fn forget_places(&mut self) {
+        self.tried = Tried::default();
+        self.last = None;
+    }
+
+    /// The upstream at `index` was tried in this round, perhaps as the last one.
+    pub(crate) fn remember(&mut self, index: usize, is_last: bool) {
+        self.tried.insert(index);
+        if is_last {
+            self.last = Some(index);
+        }
+    }
+
     /// Whether another attempt may be made after one that failed.
     pub(crate) fn may_go_on(&self, retry: &Retry, now: impl FnOnce() -> Instant) -> bool {
         retry.retries.is_none_or(|retries| self.made <= retries)
@@ -223,5 +237,18 @@ mod tests {
             tried.insert(index);
             assert!(tried.contains(index) && !tried.contains(index + 1), "{index}");
         }
+    }
+
+    #[test]
+    fn places_that_stand_for_others_are_told_anew() {
+        let mut attempts = Attempts::default();
+        attempts.attempt(0);
+        attempts.attempt(1);
+        attempts.forget_places();
+        attempts.remember(4, true);
+        attempts.remember(2, false);
+        let tried: Vec<_> = (0..6).filter(|index| attempts.has_tried(*index)).collect();
+        assert_eq!((tried, attempts.made()), (vec![2, 4], 2));
+        assert!(attempts.was_last(4) && !attempts.was_last(1));
     }
 }

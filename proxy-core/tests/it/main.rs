@@ -15,6 +15,7 @@ mod admin;
 mod balancing;
 mod cases;
 mod chain;
+mod consul;
 mod differential;
 mod dns;
 mod doors;

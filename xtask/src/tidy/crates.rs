@@ -8,10 +8,11 @@ use super::Finding;
 use crate::metadata::{Metadata, Package};
 
 /// What a member may depend on inside the workspace, for whatever purpose.
-const EDGES: [(&str, &[&str]); 10] = [
+const EDGES: [(&str, &[&str]); 11] = [
     ("doors-token", &[]),
     ("doors-routing", &["doors-token"]),
     ("geo-db", &[]),
+    ("consul-upstreams", &[]),
     ("eskip", &[]),
     ("http1-codec", &[]),
     ("shipwick-routes", &[]),
@@ -22,6 +23,7 @@ const EDGES: [(&str, &[&str]); 10] = [
             "doors-token",
             "doors-routing",
             "geo-db",
+            "consul-upstreams",
             "http1-codec",
             "caddy-config",
         ],
@@ -32,6 +34,7 @@ const EDGES: [(&str, &[&str]); 10] = [
             "doors-token",
             "doors-routing",
             "geo-db",
+            "consul-upstreams",
             "eskip",
             "caddy-config",
             "shipwick-routes",

@@ -3,6 +3,7 @@
 mod address;
 mod balancing;
 mod breaker;
+mod consul;
 mod dynamic;
 mod health;
 mod responses;

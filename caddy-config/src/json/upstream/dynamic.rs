@@ -6,6 +6,7 @@ use super::{
         reader::Node,
         scalar::duration,
     },
+    consul::consul,
     one_named, text,
     transport::{fallback_delay, resolver},
 };
@@ -19,6 +20,7 @@ pub(super) fn dynamic_upstreams<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Opti
         cx,
         |name, object, cx| match name {
             "a" => DynamicUpstreams::A(a(object, cx)),
+            "consul" => DynamicUpstreams::Consul(Box::new(consul(object, cx))),
             "multi" => DynamicUpstreams::Multi {
                 sources: object.list("sources", cx, dynamic_upstreams),
             },

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{FallbackDelay, Resolver, is_false, nanos};
+use super::{ConsulUpstreams, FallbackDelay, Resolver, is_false, nanos};
 
 /// Upstreams that are found out for each request; `source` in JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -13,6 +13,8 @@ use super::{FallbackDelay, Resolver, is_false, nanos};
 pub enum DynamicUpstreams {
     /// The addresses of a name.
     A(AUpstreams),
+    /// The instances of a Consul service.
+    Consul(Box<ConsulUpstreams>),
     /// What the `doors_handler` before it in the chain chose.
     #[serde(rename = "doors_upstreams")]
     Doors {},
@@ -96,7 +98,7 @@ pub struct SrvUpstreams {
 
 impl DynamicUpstreams {
     /// The names of all sources, sorted.
-    pub(crate) const NAMES: [&'static str; 4] = ["a", "doors_upstreams", "multi", "srv"];
+    pub(crate) const NAMES: [&'static str; 5] = ["a", "consul", "doors_upstreams", "multi", "srv"];
 
     /// Whether it, or a source that it joins, takes what a `doors_handler` chose.
     #[must_use]
@@ -104,7 +106,7 @@ impl DynamicUpstreams {
         match self {
             Self::Doors {} => true,
             Self::Multi { sources } => sources.iter().any(Self::has_doors),
-            Self::A(_) | Self::Srv(_) => false,
+            Self::A(_) | Self::Consul(_) | Self::Srv(_) => false,
         }
     }
 }

@@ -3,11 +3,11 @@
 use std::{net::IpAddr, path::PathBuf, time::Duration};
 
 use caddy_config::{
-    AUpstreams, ActiveChecks, BreakerRule, BufferSize, CaPool, CircuitBreaker, CookiePolicy,
-    DynamicUpstreams, FallbackDelay, FieldPolicy, FlushInterval, Handler, HealthChecks, HttpTransport,
-    HttpVersion, IpVersions, KeepAlive, KeyPolicy, LoadBalancing, NetworkProxy, PassiveChecks,
-    ProxyProtocolVersion, QueryPolicy, Renegotiation, Resolver, ResponseHandler, RetryBudget, ReverseProxy,
-    SelectionPolicy, SrvUpstreams, Transport, Upstream, UpstreamAddress, UpstreamTls,
+    AUpstreams, ActiveChecks, BreakerRule, BufferSize, CaPool, CircuitBreaker, ConsulLocality, ConsulTls,
+    ConsulUpstreams, CookiePolicy, DynamicUpstreams, FallbackDelay, FieldPolicy, FlushInterval, Handler,
+    HealthChecks, HttpTransport, HttpVersion, IpVersions, KeepAlive, KeyPolicy, LoadBalancing, NetworkProxy,
+    PassiveChecks, ProxyProtocolVersion, QueryPolicy, Renegotiation, Resolver, ResponseHandler, RetryBudget,
+    ReverseProxy, SelectionPolicy, SrvUpstreams, Transport, Upstream, UpstreamAddress, UpstreamTls,
 };
 use proptest::{collection::vec, option, prelude::*};
 
@@ -257,10 +257,62 @@ fn dynamic() -> impl Strategy<Value = DynamicUpstreams> {
                 dial_fallback_delay: dns.3,
             })
         });
-    let leaf = prop_oneof![Just(DynamicUpstreams::Doors {}), a, srv];
+    let consul = consul().prop_map(|consul| DynamicUpstreams::Consul(Box::new(consul)));
+    let leaf = prop_oneof![Just(DynamicUpstreams::Doors {}), a, srv, consul];
     leaf.prop_recursive(2, 4, 2, |inner| {
         vec(inner, 0..3).prop_map(|sources| DynamicUpstreams::Multi { sources })
     })
+}
+
+fn consul() -> impl Strategy<Value = ConsulUpstreams> {
+    let text = || option::of(name());
+    let path = || text().prop_map(|text| text.map(Into::into));
+    let locality =
+        (name(), name(), option::of(1_u32..)).prop_map(|(node_meta, local_value, minimum)| ConsulLocality {
+            node_meta,
+            local_value,
+            minimum,
+        });
+    let client = option::of((name(), name())).prop_map(Option::unzip);
+    let tls = (path(), client, text(), any::<bool>()).prop_map(|(ca, (cert, key), server_name, insecure)| {
+        ConsulTls {
+            ca,
+            client_cert: cert.map(Into::into),
+            client_key: key.map(Into::into),
+            server_name,
+            insecure_skip_verify: insecure,
+        }
+    });
+    let times = (duration(), duration(), duration());
+    let names = (text(), text(), text(), text());
+    let token = prop_oneof![
+        text().prop_map(|token| (token, None)),
+        path().prop_map(|file| (None, file)),
+    ];
+    (
+        (name(), times, option::of(locality), token),
+        (option::of(tls), names, any::<[bool; 3]>()),
+    )
+        .prop_map(
+            |((service, times, locality, (token, token_file)), (tls, names, flags))| ConsulUpstreams {
+                address: None,
+                service,
+                refresh: times.0,
+                grace_period: times.1,
+                locality,
+                token: token.map(Into::into),
+                token_file,
+                tls,
+                datacenter: names.0,
+                namespace: names.1,
+                partition: names.2,
+                tag: names.3,
+                stale: flags[0],
+                timeout: times.2,
+                watch: flags[1],
+                weights: flags[2],
+            },
+        )
 }
 
 fn resolver() -> impl Strategy<Value = Resolver> {

@@ -177,6 +177,9 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             Err(Untargeted::Failed(failure)) => return self.fail(*failure),
             Err(Untargeted::Finding(finding)) => return Some(Next::Find(finding)),
         };
+        if let Target::Any(choice) = &target {
+            self.cx.note_tier(choice.list.tier());
+        }
         let mut parts = match self.head_for(proxy) {
             Ok(parts) => parts,
             Err(failure) => return self.fail(*failure),

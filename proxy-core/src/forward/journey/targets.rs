@@ -36,7 +36,7 @@ pub(super) enum Untargeted<'a> {
 
 impl<'a> Finding<'a> {
     /// Waits until upstreams are known, or it has taken too long.
-    pub(in crate::forward) fn wait(self) -> Waiting<'a> {
+    pub(in crate::forward) fn wait(mut self) -> Waiting<'a> {
         Box::pin(async move {
             let _in_time = time::timeout(self.patience, self.found.ready()).await;
             self.now()
@@ -79,8 +79,8 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
                 if !has_waited && found.is_pending() {
                     return Err(Untargeted::Finding(Finding {
                         number,
+                        patience: found.patience(cluster.transport.dial.timeout),
                         found,
-                        patience: cluster.transport.dial.timeout,
                     }));
                 }
                 match found.unusable().filter(|_| found.list().is_empty()) {
@@ -158,7 +158,8 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
 /// The failure of a request for which no source could be asked.
 fn refused(why: Unusable) -> Failure {
     let reason = match why {
-        Unusable::Busy => Reason::NoUpstream,
+        // As Caddy: a source that fails is one without upstreams.
+        Unusable::Busy | Unusable::Service(_) => Reason::NoUpstream,
         _ => Reason::BadUpstream,
     };
     Failure::from(reason).with_source(why)

@@ -355,6 +355,7 @@ fn proxy(part: &ProxyPart, cx: &Context, out: &mut String) -> bool {
     let facts = cx.facts.as_ref();
     let took = || facts.and_then(|facts| facts.proxied);
     match part {
+        ProxyPart::ConsulTier => some(out, facts.and_then(|facts| facts.consul_tier)),
         ProxyPart::Header(name) => {
             let Some(caught) = &cx.caught else { return false };
             if !caught.headers().contains_key(name) {

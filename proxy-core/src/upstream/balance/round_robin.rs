@@ -18,8 +18,13 @@ pub(crate) struct Schedule(pub(super) Box<[u32]>);
 // === impl Turn ===
 
 impl Turn {
+    /// How many turns there were before.
+    pub(super) fn next(&self) -> usize {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+
     fn take(&self, of: usize) -> usize {
-        self.0.fetch_add(1, Ordering::Relaxed) % of.max(1)
+        self.next() % of.max(1)
     }
 }
 

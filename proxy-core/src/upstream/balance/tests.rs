@@ -280,3 +280,70 @@ fn a_bounded_hash_sends_a_hot_key_to_others_before_one_is_overrun() {
         assert!(Bound::new(wrong).is_none());
     }
 }
+
+/// Upstreams with weights of their own.
+#[derive(Debug)]
+struct Weighted(Fleet, Vec<u16>);
+
+impl Candidates for Weighted {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn is_free(&self, index: usize) -> bool {
+        self.0.is_free(index)
+    }
+
+    fn load(&self, index: usize) -> u32 {
+        self.0.load(index)
+    }
+
+    fn latency(&self, index: usize) -> f64 {
+        self.0.latency(index)
+    }
+
+    fn is_weighted(&self) -> bool {
+        true
+    }
+
+    fn weight(&self, index: usize) -> u16 {
+        self.1[index]
+    }
+
+    fn label(&self, index: usize) -> &str {
+        self.0.label(index)
+    }
+}
+
+#[test]
+fn by_chance_and_by_turns_each_has_the_share_of_its_weight() {
+    for rule in [Rule::Random, Rule::RoundRobin(Turn::default())] {
+        for (fleet, shares) in [(Fleet::of(3), [5, 3, 2]), (Fleet::of(3).without(0), [0, 6, 4])] {
+            let weighted = Weighted(fleet, vec![50, 30, 20]);
+            let (mut random, mut counts) = (seeded(3), [0_usize; 3]);
+            for _ in 0..20_000 {
+                counts[rule.choose(&weighted, "", &mut random).unwrap()] += 1;
+            }
+            for (count, share) in counts.iter().zip(shares) {
+                let expected = share * 2_000;
+                assert!(count.abs_diff(expected) <= expected / 10, "{rule:?}: {counts:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn turns_by_weight_are_spread_evenly() {
+    let rule = Rule::RoundRobin(Turn::default());
+    let weighted = Weighted(Fleet::of(2), vec![9, 1]);
+    let mut random = seeded(1);
+    let chosen: Vec<usize> = (0..1000)
+        .map(|_| rule.choose(&weighted, "", &mut random).unwrap())
+        .collect();
+    for ten in chosen.chunks(20) {
+        let light = ten.iter().filter(|index| **index == 1).count();
+        assert!((1..=3).contains(&light), "{light} of 20");
+    }
+    let none = Weighted(Fleet::of(1).without(0), vec![5]);
+    assert_eq!(rule.choose(&none, "", &mut random), None);
+}

@@ -19,13 +19,13 @@ const MOST: usize = 512;
 /// What upstreams are made with.
 #[derive(Debug)]
 pub(crate) struct Making {
-    pub(super) terms: Terms,
-    pub(super) targets: Terms,
-    pub(super) families: Families,
-    pub(super) max_requests: Option<u32>,
-    pub(super) care: Care,
-    pub(super) resolvers: Arc<ResolverSet>,
-    pub(super) slots: Slots,
+    pub(crate) terms: Terms,
+    pub(crate) targets: Terms,
+    pub(crate) families: Families,
+    pub(crate) max_requests: Option<u32>,
+    pub(crate) care: Care,
+    pub(crate) resolvers: Arc<ResolverSet>,
+    pub(crate) slots: Slots,
 }
 
 /// What leads to a host at a port, beside its addresses.
@@ -101,7 +101,7 @@ impl fmt::Debug for WayTo {
 
 impl Care {
     /// What tells one from another.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let breaker = self.policy.breaker.as_ref().map(|(settings, _)| settings);
         format!("{:?} {:?} {breaker:?}", self.way, self.policy.passive)
     }
@@ -268,7 +268,7 @@ impl Listing {
 
 impl Making {
     /// `None` if TLS cannot lead there.
-    fn upstream(&self, name: Arc<Name>, port: u16) -> Option<Upstream> {
+    pub(super) fn upstream(&self, name: Arc<Name>, port: u16) -> Option<Upstream> {
         let host = name.host().trim_end_matches('.');
         let way = (self.care.way.lead)(host, port)?;
         let label = cluster::label(host, port);

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use consul_upstreams::{NameError, ServiceName};
 use thiserror::Error;
 
 /// The longest host name.
@@ -21,6 +22,15 @@ pub(crate) enum Wanted {
     Services(Box<str>),
 }
 
+/// What a request asks a source for.
+#[derive(Clone, Debug)]
+pub(crate) enum Asked {
+    /// A name of DNS.
+    Name(Wanted),
+    /// A service in Consul.
+    Service(ServiceName),
+}
+
 /// Why nothing can be looked for.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
@@ -37,9 +47,20 @@ pub(crate) enum Unusable {
     /// Only one of the two.
     #[error("of service and proto, one is missing")]
     HalfService,
+    /// Not the name of a service in Consul.
+    #[error(transparent)]
+    Service(#[from] NameError),
     /// All places are taken by names whose first look-up has not ended.
     #[error("too many names are being looked up")]
     Busy,
+}
+
+// === impl Asked ===
+
+impl From<Wanted> for Asked {
+    fn from(wanted: Wanted) -> Self {
+        Self::Name(wanted)
+    }
 }
 
 // === impl Wanted ===

@@ -5,6 +5,7 @@ use super::{
         cx::Cx,
         values::{Once, block, duration},
     },
+    consul,
     transport::{fallback_delay, resolvers},
 };
 use crate::{
@@ -45,6 +46,9 @@ fn both(first: DynamicUpstreams, second: DynamicUpstreams) -> DynamicUpstreams {
 fn source(kind: &Token, args: &[Token], line: &Line, cx: &mut Cx<'_>) -> Option<DynamicUpstreams> {
     match kind.text.as_str() {
         "a" => Some(DynamicUpstreams::A(a(args, line, cx))),
+        "consul" => Some(DynamicUpstreams::Consul(Box::new(consul::read(
+            kind, args, line, cx,
+        )))),
         "doors_upstreams" => {
             cx.surplus(args);
             cx.no_block(line);

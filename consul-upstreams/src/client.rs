@@ -1,0 +1,351 @@
+//! One request to Consul.
+
+mod tls;
+mod token;
+
+use std::error::Error;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue};
+use reqwest::{Client as Http, Response, Url, redirect};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::{task, time};
+
+use self::token::Tokens;
+use crate::catalog::{self, Health, ReadError, Skipped};
+use crate::error::LookupError;
+use crate::locality::Locality;
+use crate::name::ServiceName;
+use crate::settings::{Checked, Place, SettingError};
+
+/// The longest body of an answer.
+const MOST_BYTES: usize = 16 * 1024 * 1024;
+
+/// The most longer bodies that are held at once: the others wait for their turn.
+const MOST_LONG: usize = 2;
+
+/// A body up to this length is read in a moment, and any number of them may be held.
+const SHORT: usize = 256 * 1024;
+
+/// How much of the body of a failure is read, to tell what it is.
+const MOST_REASON: usize = 256;
+
+/// A connection without a sign of life is asked for one after this time, and given up after three times as long.
+const KEEPALIVE: Duration = Duration::from_secs(15);
+
+/// Idle connections that are kept.
+const MOST_IDLE: usize = 8;
+
+/// Who answers for services.
+pub(crate) trait Ask: Send + Sync + 'static {
+    /// The instances of a service that pass.
+    fn ask<'a>(&'a self, name: &'a ServiceName, blocking: Option<Blocking>) -> Asking<'a>;
+}
+
+pub(crate) type Asking<'a> = Pin<Box<dyn Future<Output = Result<Reply, LookupError>> + Send + 'a>>;
+
+/// The answer is to come when the index is another, or the wait is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Blocking {
+    pub(crate) index: u64,
+    pub(crate) wait: Duration,
+}
+
+/// What Consul answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reply {
+    pub(crate) health: Health,
+    pub(crate) index: Option<u64>,
+}
+
+/// Asks a Consul agent or server over HTTP.
+#[derive(Debug)]
+pub(crate) struct Client {
+    http: Http,
+    base: Url,
+    host: Option<HeaderValue>,
+    authorization: Option<HeaderValue>,
+    tokens: Tokens,
+    /// What each request says beside the name.
+    query: Vec<(&'static str, String)>,
+    locality: Option<Arc<Locality>>,
+    timeout: Duration,
+    /// Places for bodies that are long.
+    long: Arc<Semaphore>,
+}
+
+/// The body of an answer, with its place if it is a long one.
+struct Body {
+    bytes: Vec<u8>,
+    place: Option<OwnedSemaphorePermit>,
+}
+
+// === impl Client ===
+
+impl Client {
+    /// Reads certificates; asks for nothing.
+    pub(crate) fn try_new(checked: &Checked) -> Result<Self, SettingError> {
+        let settings = &checked.settings;
+        let mut base = checked.address.base.clone();
+        let mut http = Http::builder()
+            // Only the address that is configured is asked.
+            .no_proxy()
+            .redirect(redirect::Policy::none())
+            .referer(false)
+            .http1_only()
+            .tcp_keepalive(KEEPALIVE)
+            .tcp_keepalive_interval(KEEPALIVE)
+            .tcp_keepalive_retries(3)
+            .pool_max_idle_per_host(MOST_IDLE)
+            .user_agent(concat!("doorway/", env!("CARGO_PKG_VERSION")))
+            // Reading the system's authorities is not for nothing.
+            .tls_backend_preconfigured(tls::config(&settings.tls, base.scheme() == "https")?);
+        if let Place::Socket(path) = &checked.address.place {
+            http = http.unix_socket(path.as_str());
+        }
+        let mut host = None;
+        if let Some(name) = settings
+            .tls
+            .server_name
+            .as_deref()
+            .filter(|_| base.scheme() == "https")
+        {
+            let real = base.host_str().unwrap_or_default().to_owned();
+            let shown = match base.port() {
+                Some(port) => format!("{real}:{port}"),
+                None => real.clone(),
+            };
+            host = HeaderValue::from_str(&shown).ok();
+            let refused = |_| SettingError::new("tls.server_name", "it is no host name");
+            base.set_host(Some(name)).map_err(refused)?;
+            http = http.dns_resolver(tls::Elsewhere::new(&real));
+        }
+        let http = http.build().map_err(|error| {
+            SettingError::new("address", format!("no client can be made: {}", chain(&error)))
+        })?;
+        let authorization = settings.basic_auth.as_ref().map(|auth| {
+            let mut value = HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(auth.expose())));
+            if let Ok(value) = &mut value {
+                value.set_sensitive(true);
+            }
+            value.map_err(|_| SettingError::new("basic_auth", "it cannot be sent"))
+        });
+        Ok(Self {
+            http,
+            base,
+            host,
+            authorization: authorization.transpose()?,
+            tokens: Tokens::new(settings.token.as_ref(), settings.token_file.as_deref()),
+            query: query(checked),
+            locality: settings.locality.clone().map(Arc::new),
+            timeout: checked.timeout,
+            long: Arc::new(Semaphore::new(MOST_LONG)),
+        })
+    }
+
+    /// Every instance that does not pass, and how many there are in all.
+    pub(crate) async fn failing(&self, name: &ServiceName) -> Result<(usize, Vec<Skipped>), LookupError> {
+        let work = async {
+            let response = self.send(name, false, None).await?;
+            let body = self.body(response).await?;
+            off_thread(body, catalog::read_failing).await
+        };
+        within(self.timeout, work).await
+    }
+
+    async fn passing(&self, name: &ServiceName, blocking: Option<Blocking>) -> Result<Reply, LookupError> {
+        let response = self.send(name, true, blocking).await?;
+        let field = |name: &str| response.headers().get(name)?.to_str().ok().map(str::to_owned);
+        let index = field("x-consul-index").and_then(|index| index.parse().ok());
+        let filtered = field("x-consul-results-filtered-by-acls");
+        let is_filtered = filtered.is_some_and(|value| value.eq_ignore_ascii_case("true"));
+        let body = self.body(response).await?;
+        let locality = self.locality.clone();
+        let health = off_thread(body, move |body| catalog::read(body, locality.as_deref())).await?;
+        if is_filtered && health.instances.is_empty() {
+            return Err(LookupError::Filtered);
+        }
+        Ok(Reply { health, index })
+    }
+
+    async fn send(
+        &self,
+        name: &ServiceName,
+        passing: bool,
+        blocking: Option<Blocking>,
+    ) -> Result<Response, LookupError> {
+        let token = self.tokens.current()?;
+        let mut headers = HeaderMap::new();
+        if let Some(token) = &token {
+            headers.insert("x-consul-token", token.clone());
+        }
+        if let Some(host) = &self.host {
+            headers.insert(HOST, host.clone());
+        }
+        if let Some(authorization) = &self.authorization {
+            headers.insert(AUTHORIZATION, authorization.clone());
+        }
+        let url = self.url(name, passing, blocking)?;
+        let response = self.http.get(url).headers(headers).send().await.map_err(failed)?;
+        match response.status().as_u16() {
+            200 => Ok(response),
+            status => {
+                let text = reason(response).await;
+                // Whatever answers there may have sent back what it got.
+                let token = token.as_ref().and_then(|token| token.to_str().ok());
+                let text = match token.filter(|token| !token.is_empty()) {
+                    Some(token) => text.replace(token, "(token)"),
+                    None => text,
+                };
+                Err(LookupError::of_status(status, &text))
+            }
+        }
+    }
+
+    async fn body(&self, mut response: Response) -> Result<Body, LookupError> {
+        let (mut bytes, mut place) = (Vec::new(), None);
+        while let Some(piece) = response.chunk().await.map_err(cut)? {
+            let length = bytes.len() + piece.len();
+            if length > MOST_BYTES {
+                return Err(LookupError::Long(
+                    format!("more than {} MiB", MOST_BYTES >> 20).into(),
+                ));
+            }
+            if length > SHORT && place.is_none() {
+                let long = Arc::clone(&self.long).acquire_owned().await;
+                place = Some(long.map_err(|_| LookupError::Stopped)?);
+            }
+            bytes.extend_from_slice(&piece);
+        }
+        Ok(Body { bytes, place })
+    }
+
+    fn url(&self, name: &ServiceName, passing: bool, blocking: Option<Blocking>) -> Result<Url, LookupError> {
+        let mut url = self.base.clone();
+        url.path_segments_mut()
+            .map_err(|()| LookupError::Unreachable("the address takes no path".into()))?
+            .pop_if_empty()
+            .extend(["v1", "health", "service", name.as_str()]);
+        let mut query = url.query_pairs_mut();
+        if passing {
+            query.append_pair("passing", "1");
+        }
+        query.extend_pairs(&self.query);
+        if let Some(Blocking { index, wait }) = blocking {
+            query.append_pair("index", &index.to_string());
+            query.append_pair("wait", &format!("{}ms", wait.as_millis()));
+        }
+        drop(query);
+        Ok(url)
+    }
+}
+
+impl Ask for Client {
+    fn ask<'a>(&'a self, name: &'a ServiceName, blocking: Option<Blocking>) -> Asking<'a> {
+        // Consul itself adds up to a sixteenth to the wait.
+        let wait = blocking.map_or(Duration::ZERO, |blocking| blocking.wait + blocking.wait / 16);
+        Box::pin(within(self.timeout + wait, self.passing(name, blocking)))
+    }
+}
+
+/// What each request says beside the name.
+fn query(checked: &Checked) -> Vec<(&'static str, String)> {
+    let settings = &checked.settings;
+    let named = [
+        ("dc", &settings.datacenter),
+        ("ns", &settings.namespace),
+        ("partition", &settings.partition),
+        ("tag", &settings.tag),
+    ];
+    let mut query: Vec<_> = named
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value.clone()?)))
+        .collect();
+    if settings.stale {
+        query.push(("stale", String::new()));
+    }
+    query
+}
+
+/// Reads a body: a long one where it holds up nothing else that runs on this thread.
+async fn off_thread<T: Send + 'static>(
+    body: Body,
+    read: impl FnOnce(&[u8]) -> Result<T, ReadError> + Send + 'static,
+) -> Result<T, LookupError> {
+    if body.place.is_none() {
+        return read(&body.bytes).map_err(unreadable);
+    }
+    // The place is free when the body has gone.
+    let reading = task::spawn_blocking(move || {
+        let Body { bytes, place: _place } = body;
+        read(&bytes)
+    });
+    reading
+        .await
+        .map_err(|_| LookupError::Stopped)?
+        .map_err(unreadable)
+}
+
+async fn within<T>(
+    limit: Duration,
+    work: impl Future<Output = Result<T, LookupError>>,
+) -> Result<T, LookupError> {
+    time::timeout(limit, work)
+        .await
+        .unwrap_or(Err(LookupError::TimedOut))
+}
+
+/// The beginning of a failure's body, as text for people.
+async fn reason(mut response: Response) -> String {
+    let mut body = Vec::new();
+    while let Ok(Some(piece)) = response.chunk().await {
+        body.extend_from_slice(piece.get(..MOST_REASON).unwrap_or(&piece));
+        if body.len() >= MOST_REASON {
+            break;
+        }
+    }
+    body.truncate(MOST_REASON);
+    let text = String::from_utf8_lossy(&body);
+    let shown: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    shown.trim().to_owned()
+}
+
+fn unreadable(error: ReadError) -> LookupError {
+    match error {
+        ReadError::Many => LookupError::Long(error.to_string().into()),
+        ReadError::Json(error) => LookupError::Bad(error.to_string().into()),
+    }
+}
+
+fn failed(error: reqwest::Error) -> LookupError {
+    let is_connect = error.is_connect();
+    let text = chain(&error.without_url()).into();
+    if is_connect {
+        LookupError::Unreachable(text)
+    } else {
+        LookupError::Cut(text)
+    }
+}
+
+fn cut(error: reqwest::Error) -> LookupError {
+    LookupError::Cut(chain(&error.without_url()).into())
+}
+
+/// An error and what caused it, as one line.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
