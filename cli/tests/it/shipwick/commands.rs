@@ -127,7 +127,10 @@ fn a_document_that_is_too_long_is_not_cut() {
     let long = finish_with_input(&mut command, &format!("{}{{}}", " ".repeat(64 << 20)));
     assert_eq!(
         (long.code, long.stderr.as_str()),
-        (Some(1), "error: cannot read standard input: it is longer than 64 MiB\n")
+        (
+            Some(1),
+            "error: cannot read standard input: it is longer than 64 MiB\n"
+        )
     );
     std::fs::create_dir(directory.path().join("routes")).unwrap();
     for name in ["a", "b"] {
