@@ -74,7 +74,7 @@ pub(crate) fn eskip(command: &EskipCommand) -> Outcome {
             written,
         } => {
             let ids = if ids.is_empty() {
-                ids_of(&strict(input)?)?
+                ids_of(&others(input)?)?
             } else {
                 ids.clone()
             };
@@ -111,6 +111,20 @@ fn strict(input: &InputArgs) -> Result<Document, Failure> {
             "no routes: name a file, `-` for standard input, or use --routes",
         )),
     }
+}
+
+/// Routes whose ids are those to remove. An id is easily taken for one of them.
+fn others(input: &InputArgs) -> Result<Document, Failure> {
+    let missing = input
+        .file
+        .as_deref()
+        .filter(|path| *path != Path::new("-") && matches!(path.try_exists(), Ok(false)));
+    if let Some(name) = missing.map(Path::display) {
+        return Err(Failure::Report(format!(
+            "error: cannot read {name}: there is no such file\n  help: the id of a route is written `--ids {name}`"
+        )));
+    }
+    strict(input)
 }
 
 /// Routes to be put into a file: with ids, and not two of the same.

@@ -331,6 +331,10 @@ fn delete_goes_by_ids_or_by_other_routes() {
         refused(&directory, &["delete", "--ids", "a", "--from", "none.eskip"], 1)
             .contains("cannot read none.eskip")
     );
+    assert_eq!(
+        refused(&directory, &["delete", "a", "--from", "routes.eskip"], 1),
+        "error: cannot read a: there is no such file\n  help: the id of a route is written `--ids a`\n"
+    );
     refused(
         &directory,
         &["delete", "--ids", "a", "routes.eskip", "--from", "routes.eskip"],

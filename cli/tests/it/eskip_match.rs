@@ -66,6 +66,11 @@ fn without_a_route_it_says_so() {
         "{}",
         none.stderr
     );
+    let misplaced = matching(&["GET", "routes.eskip", "http://example.org/"]);
+    assert_eq!(
+        misplaced.stderr,
+        "error: routes.eskip is no absolute URL; write one such as https://example.org/users\n"
+    );
     let relative = matching(&["GET", "/users", "routes.eskip"]);
     assert_eq!(relative.code, Some(2), "{}", relative.stderr);
     let single = matching(&["GET", "http://a.org/", "--routes", "False() -> <shunt>"]);

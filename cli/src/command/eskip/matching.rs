@@ -14,6 +14,8 @@ use crate::output;
 
 /// Prints the route that a request is for, and why the others are not.
 pub(super) fn explain(args: &MatchArgs) -> Outcome {
+    // Before anything is read: a file that stands in the place of the URL is told so.
+    let host = host(args)?;
     let document = lenient(&args.input)?;
     let options = TableOptions {
         ignore_trailing_slash: args.ignore_trailing_slash,
@@ -23,7 +25,7 @@ pub(super) fn explain(args: &MatchArgs) -> Outcome {
     for route in &invalid {
         exit::say(&route.to_string());
     }
-    let text = asked(args, |asked| told(&table, asked))?;
+    let text = asked(args, host, |asked| told(&table, asked));
     output::print(&text)?;
     if text.starts_with("no route") {
         return Err(Failure::Report("no route is for the request".to_owned()));
@@ -31,20 +33,25 @@ pub(super) fn explain(args: &MatchArgs) -> Outcome {
     Ok(())
 }
 
+fn host(args: &MatchArgs) -> Result<&str, Failure> {
+    // `routes.eskip` alone is an authority, too.
+    match (args.url.scheme(), args.url.authority()) {
+        (Some(_), Some(authority)) => Ok(authority.as_str()),
+        _ => Err(Failure::Usage(format!(
+            "{} is no absolute URL; write one such as https://example.org/users",
+            args.url
+        ))),
+    }
+}
+
 /// Asks with the request of the command line.
-fn asked<R>(args: &MatchArgs, ask: impl FnOnce(&Asked<'_>) -> R) -> Result<R, Failure> {
-    let Some(authority) = args.url.authority() else {
-        let example = "https://example.org/users";
-        return Err(Failure::Usage(format!(
-            "the URL names no host; write one such as {example}"
-        )));
-    };
+fn asked<R>(args: &MatchArgs, host: &str, ask: impl FnOnce(&Asked<'_>) -> R) -> R {
     let headers: HeaderMap = args.headers.iter().cloned().collect();
     // A field of that name says what the client does, too.
     let given = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let (now, chance) = (now(), args.chance);
-    Ok(ask(&Asked {
-        host: given.unwrap_or(authority.as_str()),
+    ask(&Asked {
+        host: given.unwrap_or(host),
         path: args.url.path(),
         query: args.url.query().unwrap_or_default(),
         peer: Some(args.from),
@@ -52,7 +59,7 @@ fn asked<R>(args: &MatchArgs, ask: impl FnOnce(&Asked<'_>) -> R) -> Result<R, Fa
         clock: Clock(&|| now),
         dice: Dice(&|| chance),
         ..Asked::new(&args.method, &headers)
-    }))
+    })
 }
 
 fn told(table: &RouteTable<&Route>, asked: &Asked<'_>) -> String {
