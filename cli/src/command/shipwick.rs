@@ -11,7 +11,7 @@ use shipwick_routes::{AdminAddress, Rendered, render};
 
 use crate::api::{self, Places, Request};
 use crate::args::{DesiredFrom, RenderArgs, ShipwickCommand};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::settings::Environment;
 use crate::{output, runtime};
 
@@ -121,6 +121,7 @@ fn apply(from: &DesiredFrom, args: &RenderArgs, environment: &Environment) -> Ou
 
 fn status(admin: Option<&str>, as_json: bool, environment: &Environment) -> Outcome {
     let Some(admin) = desired::admin(admin, environment)? else {
+        exit::say("no proxy is named: say with --admin or in SHIPWICK_CADDY_ADMIN where its admin API is");
         return print_status(
             &json!({"enabled": false, "reachable": false, "error": "", "routes": 0}),
             as_json,

@@ -231,6 +231,10 @@ fn without_a_proxy_there_is_a_status_too() {
         (none.code, none.stdout.as_str()),
         (Some(0), "enabled      no\nreachable    no\nroutes       0\n")
     );
+    assert_eq!(
+        none.stderr,
+        "no proxy is named: say with --admin or in SHIPWICK_CADDY_ADMIN where its admin API is\n"
+    );
     let socket = directory.path().join("none.sock");
     let admin = format!("unix/{}", socket.display());
     let gone = run(&directory, &["status", "--json", "--admin", &admin]);
