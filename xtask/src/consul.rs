@@ -26,8 +26,9 @@ pub(crate) fn run() -> Result<ExitCode> {
     let metadata = Metadata::load()?;
     let tools = metadata.target_directory.join("tools");
     let program = tools.join("bin").join(PACKAGE);
-    if program.is_file() || find(PACKAGE).is_some() {
-        println!("there is a `{PACKAGE}` already");
+    let there = Some(program.clone()).filter(|program| program.is_file());
+    if let Some(there) = there.or_else(|| find(PACKAGE)) {
+        println!("there is {} already", there.display());
     } else if let Err(error) = unpack(&tools.join("apt"), &program) {
         println!("skipped: the tests on a real Consul agent: {error:#}");
     } else {
