@@ -71,6 +71,6 @@ Examples:
   doorway consul resolve api --address http://consul.internal:8500 --stale
   doorway consul resolve api --node-meta availability-zone-id --local-value a
 
-A line for each instance, in three columns: `use`, `pass` (it passes its checks, and enough others are local) or `skip`;
-its address, or its node and id; why. The exit code is 1 if none is used. Other variables of Consul's own clients are read
+A line for each instance, in three columns: `use`, `pass` (it passes its checks, and enough others are local) or `skip`; \
+its address, or its node and id; why. The exit code is 1 if none is used. Other variables of Consul's own clients are read \
 too.";

@@ -73,7 +73,7 @@ pub(crate) enum EskipCommand {
     Delete {
         #[command(flatten)]
         input: InputArgs,
-        /// The ids of the routes to remove
+        /// The ids of the routes to remove, with commas between them
         #[arg(long, value_name = "ID", value_delimiter = ',', conflicts_with_all = ["file", "routes"])]
         ids: Vec<String>,
         /// The file to remove them from
@@ -216,7 +216,7 @@ Comments are not printed.";
 const UPSERT_EXAMPLES: &str = "\
 Examples:
   doorway eskip upsert new.eskip --into routes.eskip
-  doorway eskip upsert --routes 'api: Path(\"/api\") -> \"http://app:8080\"' --into routes.eskip --output -
+  doorway eskip upsert --routes 'api: Path(\"/api\") -> \"http://app:8080\"' --into routes.eskip -o -
 
 What does not change in the file stays as it is written, comments too. It is replaced as a whole, or not at all.";
 

@@ -35,8 +35,8 @@ pub(crate) enum ShipwickCommand {
         #[command(flatten)]
         render: RenderArgs,
     },
-    /// Have the running proxy take the desired routes, once
-    #[command(after_help = "Examples:\n  doorway shipwick apply desired.json")]
+    /// Have the running proxy take the desired routes, once, in place of its whole configuration
+    #[command(after_help = APPLY_EXAMPLES)]
     Apply {
         #[command(flatten)]
         from: DesiredFrom,
@@ -87,7 +87,7 @@ pub(crate) struct RenderArgs {
     /// Answer the text of "no healthy replica", too, where the proxy finds all replicas of an application down
     #[arg(long)]
     error_route: bool,
-    /// The server's protocols: h1, h2, h2c, h3
+    /// The server's protocols, with commas between them: h1, h2, h2c, h3 [default: the proxy's own]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     protocols: Vec<Protocol>,
     /// Where the server listens, as Caddy spells it. May be repeated [default: :443]
@@ -151,12 +151,19 @@ Examples:
 
 Lines with `-` are what runs, lines with `+` what is desired.";
 
+const APPLY_EXAMPLES: &str = "\
+Examples:
+  doorway shipwick apply desired.json
+
+The routes take the place of all that the proxy runs, its other sites and options too; `doorway shipwick diff` shows \
+beforehand what would go.";
+
 const WATCH_EXAMPLES: &str = "\
 Examples:
   doorway shipwick watch desired.json
   doorway shipwick watch routes.d --admin unix//run/caddy/admin.sock
 
-A document that is wrong is reported once, and the routes of before stay. The proxy is asked every 10 seconds whether it \
+The routes take the place of all that the proxy runs, as by `apply`. A document that is wrong is reported once, and the routes of before stay. The proxy is asked every 10 seconds whether it \
 still has the routes; trouble is reported when it appears and when it clears. SIGTERM and SIGINT end it.";
 
 const STATUS_EXAMPLES: &str = "\
@@ -164,4 +171,5 @@ Examples:
   doorway shipwick status --admin unix//run/caddy/admin.sock
   doorway shipwick status --json
 
-Exit code 1 says that the proxy does not answer.";
+Exit code 1 says that the proxy does not answer. Without an address nothing is asked: the exit code is 0, and `enabled` \
+is no.";
