@@ -34,7 +34,7 @@ pub(crate) struct ExplainArgs {
 const EXAMPLES: &str = "\
 Examples:
   doorway explain GET https://example.com/api/users?page=2
-  doorway explain --config Caddyfile POST http://localhost:8080/ -H 'Content-Type: text/plain' --from 192.0.2.7
+  doorway explain POST http://localhost:8080/ -H 'Content-Type: text/plain' --from 192.0.2.7
   doorway explain --json GET https://example.com/ | jq .outcome
 Nothing is sent. Where routes decide about an upstream's answer, a plain 200 is assumed.";
 
