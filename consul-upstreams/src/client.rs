@@ -4,6 +4,7 @@ mod tls;
 mod token;
 
 use std::error::Error;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,6 +34,9 @@ const SHORT: usize = 256 * 1024;
 
 /// How much of the body of a failure is read, to tell what it is.
 const MOST_REASON: usize = 256;
+
+/// Fewer characters at the end of a text are not taken for the beginning of a secret.
+const LEAST_SECRET: usize = 4;
 
 /// A connection without a sign of life is asked for one after this time, and given up after three times as long.
 const KEEPALIVE: Duration = Duration::from_secs(15);
@@ -112,8 +116,13 @@ impl Client {
             .tls
             .server_name
             .as_deref()
-            .filter(|_| base.scheme() == "https")
+            .filter(|name| base.scheme() == "https" && base.host_str() != Some(name))
         {
+            if name.parse::<IpAddr>().is_ok() {
+                // The URL's host is what the certificate must be for, and an address there would be dialled.
+                let problem = "it must be a name; the address's host may be an IP address";
+                return Err(SettingError::new("tls.server_name", problem));
+            }
             let real = base.host_str().unwrap_or_default().to_owned();
             let shown = match base.port() {
                 Some(port) => format!("{real}:{port}"),
@@ -196,11 +205,10 @@ impl Client {
             status => {
                 let text = reason(response).await;
                 // Whatever answers there may have sent back what it got.
-                let token = token.as_ref().and_then(|token| token.to_str().ok());
-                let text = match token.filter(|token| !token.is_empty()) {
-                    Some(token) => text.replace(token, "(token)"),
-                    None => text,
-                };
+                let secrets = token.iter().chain(&self.authorization);
+                let text = secrets
+                    .filter_map(|secret| secret.to_str().ok())
+                    .fold(text, |text, secret| without(&text, secret));
                 Err(LookupError::of_status(status, &text))
             }
         }
@@ -317,10 +325,33 @@ async fn reason(mut response: Response) -> String {
     shown.trim().to_owned()
 }
 
+/// `text` without a secret, nor the beginning of one where it was cut.
+fn without(text: &str, secret: &str) -> String {
+    let secret = secret.strip_prefix("Basic ").unwrap_or(secret);
+    if secret.is_empty() {
+        return text.to_owned();
+    }
+    let text = text.replace(secret, "(token)");
+    let begins = |length: &usize| secret.get(..*length).is_some_and(|part| text.ends_with(part));
+    match (LEAST_SECRET..secret.len()).rev().find(begins) {
+        Some(length) => {
+            let shown = text.get(..text.len() - length).unwrap_or_default();
+            format!("{shown}(token)")
+        }
+        None => text,
+    }
+}
+
 fn unreadable(error: ReadError) -> LookupError {
+    let text = error.to_string();
     match error {
-        ReadError::Many => LookupError::Long(error.to_string().into()),
-        ReadError::Json(error) => LookupError::Bad(error.to_string().into()),
+        ReadError::Many => LookupError::Long(text.into()),
+        // It quotes what it found, which may be the whole body.
+        ReadError::Json(error) if text.len() > MOST_REASON => {
+            let (line, column) = (error.line(), error.column());
+            LookupError::Bad(format!("it is not of the right form at line {line} column {column}").into())
+        }
+        ReadError::Json(_) => LookupError::Bad(text.into()),
     }
 }
 
