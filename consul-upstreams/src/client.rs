@@ -1,5 +1,6 @@
 //! One request to Consul.
 
+mod http;
 mod tls;
 mod token;
 
@@ -12,16 +13,17 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue};
-use reqwest::{Client as Http, Response, Url, redirect};
+use reqwest::{Response, Url};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::{task, time};
 
+use self::http::{How, Transport};
 use self::token::Tokens;
 use crate::catalog::{self, Health, ReadError, Skipped};
 use crate::error::LookupError;
 use crate::locality::Locality;
 use crate::name::ServiceName;
-use crate::settings::{Checked, Place, SettingError};
+use crate::settings::{Checked, SettingError};
 
 /// The longest body of an answer.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
@@ -37,12 +39,6 @@ const MOST_REASON: usize = 256;
 
 /// Fewer characters at the end of a text are not taken for the beginning of a secret.
 const LEAST_SECRET: usize = 4;
-
-/// A connection without a sign of life is asked for one after this time, and given up after three times as long.
-const KEEPALIVE: Duration = Duration::from_secs(15);
-
-/// Idle connections that are kept.
-const MOST_IDLE: usize = 8;
 
 /// Who answers for services.
 pub(crate) trait Ask: Send + Sync + 'static {
@@ -69,7 +65,7 @@ pub(crate) struct Reply {
 /// Asks a Consul agent or server over HTTP.
 #[derive(Debug)]
 pub(crate) struct Client {
-    http: Http,
+    http: Transport,
     base: Url,
     host: Option<HeaderValue>,
     authorization: Option<HeaderValue>,
@@ -95,23 +91,7 @@ impl Client {
     pub(crate) fn try_new(checked: &Checked) -> Result<Self, SettingError> {
         let settings = &checked.settings;
         let mut base = checked.address.base.clone();
-        let mut http = Http::builder()
-            // Only the address that is configured is asked.
-            .no_proxy()
-            .redirect(redirect::Policy::none())
-            .referer(false)
-            .http1_only()
-            .tcp_keepalive(KEEPALIVE)
-            .tcp_keepalive_interval(KEEPALIVE)
-            .tcp_keepalive_retries(3)
-            .pool_max_idle_per_host(MOST_IDLE)
-            .user_agent(concat!("doorway/", env!("CARGO_PKG_VERSION")))
-            // Reading the system's authorities is not for nothing.
-            .tls_backend_preconfigured(tls::config(&settings.tls, base.scheme() == "https")?);
-        if let Place::Socket(path) = &checked.address.place {
-            http = http.unix_socket(path.as_str());
-        }
-        let mut host = None;
+        let (mut host, mut dialled) = (None, None);
         if let Some(name) = settings
             .tls
             .server_name
@@ -131,10 +111,13 @@ impl Client {
             host = HeaderValue::from_str(&shown).ok();
             let refused = |_| SettingError::new("tls.server_name", "it is no host name");
             base.set_host(Some(name)).map_err(refused)?;
-            http = http.dns_resolver(tls::Elsewhere::new(&real));
+            dialled = Some(real);
         }
-        let http = http.build().map_err(|error| {
-            SettingError::new("address", format!("no client can be made: {}", chain(&error)))
+        let http = Transport::try_new(How {
+            place: checked.address.place.clone(),
+            is_secure: base.scheme() == "https",
+            tls: settings.tls.clone(),
+            host: dialled,
         })?;
         let authorization = settings.basic_auth.as_ref().map(|auth| {
             let mut value = HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(auth.expose())));
@@ -199,7 +182,14 @@ impl Client {
             headers.insert(AUTHORIZATION, authorization.clone());
         }
         let url = self.url(name, passing, blocking)?;
-        let response = self.http.get(url).headers(headers).send().await.map_err(failed)?;
+        let response = self
+            .http
+            .current()
+            .get(url)
+            .headers(headers)
+            .send()
+            .await
+            .map_err(failed)?;
         match response.status().as_u16() {
             200 => Ok(response),
             status => {

@@ -172,6 +172,39 @@ async fn a_client_s_certificate_is_shown_to_who_wants_one() {
     assert_eq!(found(&consul, own).await.unwrap(), ["192.0.2.1:80"]);
 }
 
+#[tokio::test]
+async fn certificates_are_read_again_when_they_change() {
+    let secure = Secure::new();
+    let consul = secure.consul("127.0.0.1", true).await;
+    let sign = |secure: &Secure, name: &str| {
+        let (certificate, key) = secure.sign(name);
+        (certificate.pem(), key.serialize_pem())
+    };
+    let write = |(certificate, key): &(String, String)| {
+        fs::write(secure.path("client.pem"), certificate).unwrap();
+        fs::write(secure.path("key.pem"), key).unwrap();
+    };
+    // As one that has expired.
+    write(&sign(&Secure::new(), "client"));
+    let source = Source::new(&Settings {
+        tls: Tls {
+            ca: Some(secure.path("ca.pem")),
+            client_cert: Some(secure.path("client.pem")),
+            client_key: Some(secure.path("key.pem")),
+            ..Tls::default()
+        },
+        ..settings(&consul.address)
+    });
+    assert!(source.addresses("old").await.is_err());
+    write(&sign(&secure, "a-client-with-a-longer-name"));
+    assert_eq!(source.addresses("api").await.unwrap(), ["192.0.2.1:80"]);
+    // While they are of no use, or away, the last ones are used.
+    fs::write(secure.path("key.pem"), "half of").unwrap();
+    assert_eq!(source.addresses("api").await.unwrap(), ["192.0.2.1:80"]);
+    fs::remove_file(secure.path("ca.pem")).unwrap();
+    assert_eq!(source.addresses("api").await.unwrap(), ["192.0.2.1:80"]);
+}
+
 #[test]
 fn files_that_are_not_there_or_hold_nothing_are_named() {
     let secure = Secure::new();
