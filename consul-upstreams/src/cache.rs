@@ -42,6 +42,8 @@ pub(crate) struct Cache {
     turn: u64,
     /// The last look-up of any name failed.
     is_failing: bool,
+    /// How often failures of names that never had instances are told.
+    tellings: Bucket,
 }
 
 #[derive(Debug)]
@@ -114,6 +116,7 @@ impl Cache {
             entries: HashMap::new(),
             turn: 0,
             is_failing: false,
+            tellings: Bucket::default(),
         }
     }
 
@@ -185,9 +188,10 @@ impl Cache {
             }
             Err(error) => {
                 let change = entry.failed(&error, &terms, now);
-                // Of names that never had instances the first failure of all is told, so that nobody fills the log.
-                let is_told = entry.is_known || !was_failing;
-                let change = change.filter(|_| is_told);
+                // Of names that never had instances the first failure of all is told, and not in turn with names that
+                // work, so that nobody fills the log.
+                let tellings = &mut self.tellings;
+                let change = change.filter(|_| entry.is_known || !was_failing && tellings.try_take(now));
                 let outcome = if entry.is_fresh(now) {
                     entry.outcome()
                 } else {

@@ -333,6 +333,19 @@ fn names_that_never_had_instances_do_not_fill_the_log() {
         })
         .count();
     assert_eq!(told, 1);
+
+    // In turn with one that works, as names that Consul refuses may be.
+    let mut told = 0;
+    for n in 0..30 {
+        let text = format!("t{n}");
+        let (flight, _) = f.begin(&text);
+        let refused = f.end(&text, Some(&flight), Err(LookupError::Status(400, "".into())));
+        told += u32::from(refused.is_some());
+        f.good(&format!("good{n}"), 1);
+    }
+    assert_eq!(told, 1, "one was told before, and one a second may come");
+    let (flight, _) = f.later(2).begin("t");
+    assert!(f.end("t", Some(&flight), Err(LookupError::NoLeader)).is_some());
 }
 
 #[test]
