@@ -154,7 +154,7 @@ impl ConsulUpstreams {
     }
 
     /// An instance of `service` did not hold what its answer promised: the next request asks Consul again, but not more
-    /// often than once a second.
+    /// often than once a second. If that fails, the answer serves for the rest of its time. A watch goes on as it is.
     pub fn reset(&self, service: &ServiceName, now: Instant) {
         self.shared.state().cache.reset(service, now);
     }
