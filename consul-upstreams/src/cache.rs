@@ -42,6 +42,8 @@ pub(crate) struct Cache {
     turn: u64,
     /// The last look-up of any name failed.
     is_failing: bool,
+    /// How often failures of names that never had instances are told.
+    tellings: Bucket,
 }
 
 #[derive(Debug)]
@@ -59,6 +61,8 @@ struct Entry {
     /// It has had instances.
     is_known: bool,
     resets: Bucket,
+    /// The next request asks though the answer is fresh, which stays in use if that fails.
+    is_reset: bool,
     turn: u64,
     used: Instant,
 }
@@ -114,6 +118,7 @@ impl Cache {
             entries: HashMap::new(),
             turn: 0,
             is_failing: false,
+            tellings: Bucket::default(),
         }
     }
 
@@ -135,17 +140,17 @@ impl Cache {
         entry.ask(&terms, now)
     }
 
-    /// The next request for `name` asks Consul again: what the last answer said did not hold.
+    /// The next request for `name` asks Consul again: what the last answer said did not hold. If Consul cannot be asked,
+    /// the answer serves for the rest of its time: others of its instances may hold.
     pub(crate) fn reset(&mut self, name: &ServiceName, now: Instant) {
         let Some(entry) = self.entries.get_mut(name) else {
             return;
         };
-        // A watch knows of each change already.
-        let is_watched = entry.watch.is_some() && entry.failures == 0;
-        if is_watched || entry.under_way.is_some() || !entry.resets.try_take(now) {
+        // A watch knows of each change already, and tries again by itself while it fails.
+        if entry.watch.is_some() || entry.under_way.is_some() || !entry.resets.try_take(now) {
             return;
         }
-        entry.fresh_until = entry.fresh_until.min(now);
+        entry.is_reset = true;
         if let Some((_, until)) = &mut entry.failed {
             *until = now;
         }
@@ -185,9 +190,10 @@ impl Cache {
             }
             Err(error) => {
                 let change = entry.failed(&error, &terms, now);
-                // Of names that never had instances the first failure of all is told, so that nobody fills the log.
-                let is_told = entry.is_known || !was_failing;
-                let change = change.filter(|_| is_told);
+                // Of names that never had instances the first failure of all is told, and not in turn with names that
+                // work, so that nobody fills the log.
+                let tellings = &mut self.tellings;
+                let change = change.filter(|_| entry.is_known || !was_failing && tellings.try_take(now));
                 let outcome = if entry.is_fresh(now) {
                     entry.outcome()
                 } else {
@@ -264,6 +270,7 @@ impl Entry {
             watch: None,
             is_known: false,
             resets: Bucket::default(),
+            is_reset: false,
             turn: 0,
             used: now,
         }
@@ -272,7 +279,9 @@ impl Entry {
     fn ask(&mut self, terms: &Terms, now: Instant) -> Step {
         // A watch tries again by itself, so that with a grace there is nothing to wait for.
         let keeps = self.watch.is_some() && !terms.grace.is_zero();
-        if let Some(answer) = self.answer.as_ref().filter(|_| keeps || self.is_fresh(now)) {
+        let is_asked = self.is_reset || self.under_way.is_some();
+        let serves = |_: &&Arc<Answer>| keeps || self.is_fresh(now) && !is_asked;
+        if let Some(answer) = self.answer.as_ref().filter(serves) {
             return Step::Known(Arc::clone(answer));
         }
         if let Some(UnderWay { flight, serves_old }) = &self.under_way {
@@ -296,6 +305,7 @@ impl Entry {
             .answer
             .as_ref()
             .filter(|answer| serves_old && !answer.is_empty());
+        self.is_reset = false;
         let flight = Arc::<Flight>::default();
         self.under_way = Some(UnderWay {
             flight: Arc::clone(&flight),

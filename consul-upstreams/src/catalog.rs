@@ -95,7 +95,8 @@ impl Instance {
     pub(crate) fn with_zone(self, zone: Option<&str>, locality: Option<&Locality>) -> Self {
         Self {
             is_local: locality.is_some_and(|locality| locality.is_local(zone)),
-            zone: zone.map(Into::into),
+            // The caches hold it for as long as the instance, so that nobody's metadata is to fill them.
+            zone: zone.map(|zone| entry::short(zone).into()),
             ..self
         }
     }
@@ -120,7 +121,7 @@ impl Instance {
         self.is_local
     }
 
-    /// What its node's metadata says in the field of [`Locality::node_meta`].
+    /// What its node's metadata says in the field of [`Locality::node_meta`]: its first 100 characters.
     pub fn zone(&self) -> Option<&str> {
         self.zone.as_deref()
     }

@@ -1,9 +1,11 @@
 //! One request to Consul.
 
+mod http;
 mod tls;
 mod token;
 
 use std::error::Error;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,16 +13,17 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue};
-use reqwest::{Client as Http, Response, Url, redirect};
+use reqwest::{Response, Url};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::{task, time};
 
+use self::http::{How, Transport};
 use self::token::Tokens;
 use crate::catalog::{self, Health, ReadError, Skipped};
 use crate::error::LookupError;
 use crate::locality::Locality;
 use crate::name::ServiceName;
-use crate::settings::{Checked, Place, SettingError};
+use crate::settings::{Checked, SettingError};
 
 /// The longest body of an answer.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
@@ -34,11 +37,8 @@ const SHORT: usize = 256 * 1024;
 /// How much of the body of a failure is read, to tell what it is.
 const MOST_REASON: usize = 256;
 
-/// A connection without a sign of life is asked for one after this time, and given up after three times as long.
-const KEEPALIVE: Duration = Duration::from_secs(15);
-
-/// Idle connections that are kept.
-const MOST_IDLE: usize = 8;
+/// Fewer characters at the end of a text are not taken for the beginning of a secret.
+const LEAST_SECRET: usize = 4;
 
 /// Who answers for services.
 pub(crate) trait Ask: Send + Sync + 'static {
@@ -65,7 +65,7 @@ pub(crate) struct Reply {
 /// Asks a Consul agent or server over HTTP.
 #[derive(Debug)]
 pub(crate) struct Client {
-    http: Http,
+    http: Transport,
     base: Url,
     host: Option<HeaderValue>,
     authorization: Option<HeaderValue>,
@@ -91,29 +91,18 @@ impl Client {
     pub(crate) fn try_new(checked: &Checked) -> Result<Self, SettingError> {
         let settings = &checked.settings;
         let mut base = checked.address.base.clone();
-        let mut http = Http::builder()
-            // Only the address that is configured is asked.
-            .no_proxy()
-            .redirect(redirect::Policy::none())
-            .referer(false)
-            .http1_only()
-            .tcp_keepalive(KEEPALIVE)
-            .tcp_keepalive_interval(KEEPALIVE)
-            .tcp_keepalive_retries(3)
-            .pool_max_idle_per_host(MOST_IDLE)
-            .user_agent(concat!("doorway/", env!("CARGO_PKG_VERSION")))
-            // Reading the system's authorities is not for nothing.
-            .tls_backend_preconfigured(tls::config(&settings.tls, base.scheme() == "https")?);
-        if let Place::Socket(path) = &checked.address.place {
-            http = http.unix_socket(path.as_str());
-        }
-        let mut host = None;
+        let (mut host, mut dialled) = (None, None);
         if let Some(name) = settings
             .tls
             .server_name
             .as_deref()
-            .filter(|_| base.scheme() == "https")
+            .filter(|name| base.scheme() == "https" && base.host_str() != Some(name))
         {
+            if name.parse::<IpAddr>().is_ok() {
+                // The URL's host is what the certificate must be for, and an address there would be dialled.
+                let problem = "it must be a name; the address's host may be an IP address";
+                return Err(SettingError::new("tls.server_name", problem));
+            }
             let real = base.host_str().unwrap_or_default().to_owned();
             let shown = match base.port() {
                 Some(port) => format!("{real}:{port}"),
@@ -122,10 +111,13 @@ impl Client {
             host = HeaderValue::from_str(&shown).ok();
             let refused = |_| SettingError::new("tls.server_name", "it is no host name");
             base.set_host(Some(name)).map_err(refused)?;
-            http = http.dns_resolver(tls::Elsewhere::new(&real));
+            dialled = Some(real);
         }
-        let http = http.build().map_err(|error| {
-            SettingError::new("address", format!("no client can be made: {}", chain(&error)))
+        let http = Transport::try_new(How {
+            place: checked.address.place.clone(),
+            is_secure: base.scheme() == "https",
+            tls: settings.tls.clone(),
+            host: dialled,
         })?;
         let authorization = settings.basic_auth.as_ref().map(|auth| {
             let mut value = HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(auth.expose())));
@@ -190,17 +182,23 @@ impl Client {
             headers.insert(AUTHORIZATION, authorization.clone());
         }
         let url = self.url(name, passing, blocking)?;
-        let response = self.http.get(url).headers(headers).send().await.map_err(failed)?;
+        let response = self
+            .http
+            .current()
+            .get(url)
+            .headers(headers)
+            .send()
+            .await
+            .map_err(failed)?;
         match response.status().as_u16() {
             200 => Ok(response),
             status => {
                 let text = reason(response).await;
                 // Whatever answers there may have sent back what it got.
-                let token = token.as_ref().and_then(|token| token.to_str().ok());
-                let text = match token.filter(|token| !token.is_empty()) {
-                    Some(token) => text.replace(token, "(token)"),
-                    None => text,
-                };
+                let secrets = token.iter().chain(&self.authorization);
+                let text = secrets
+                    .filter_map(|secret| secret.to_str().ok())
+                    .fold(text, |text, secret| without(&text, secret));
                 Err(LookupError::of_status(status, &text))
             }
         }
@@ -317,10 +315,33 @@ async fn reason(mut response: Response) -> String {
     shown.trim().to_owned()
 }
 
+/// `text` without a secret, nor the beginning of one where it was cut.
+fn without(text: &str, secret: &str) -> String {
+    let secret = secret.strip_prefix("Basic ").unwrap_or(secret);
+    if secret.is_empty() {
+        return text.to_owned();
+    }
+    let text = text.replace(secret, "(token)");
+    let begins = |length: &usize| secret.get(..*length).is_some_and(|part| text.ends_with(part));
+    match (LEAST_SECRET..secret.len()).rev().find(begins) {
+        Some(length) => {
+            let shown = text.get(..text.len() - length).unwrap_or_default();
+            format!("{shown}(token)")
+        }
+        None => text,
+    }
+}
+
 fn unreadable(error: ReadError) -> LookupError {
+    let text = error.to_string();
     match error {
-        ReadError::Many => LookupError::Long(error.to_string().into()),
-        ReadError::Json(error) => LookupError::Bad(error.to_string().into()),
+        ReadError::Many => LookupError::Long(text.into()),
+        // It quotes what it found, which may be the whole body.
+        ReadError::Json(error) if text.len() > MOST_REASON => {
+            let (line, column) = (error.line(), error.column());
+            LookupError::Bad(format!("it is not of the right form at line {line} column {column}").into())
+        }
+        ReadError::Json(_) => LookupError::Bad(text.into()),
     }
 }
 

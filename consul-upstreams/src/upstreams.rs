@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -28,7 +29,7 @@ use crate::watch::Watch;
 const MOST_FLIGHTS: usize = 64;
 
 /// How long the request that begins a refresh waits for it before it goes on with the last answer. An agent on the same
-/// machine needs a hundredth of this.
+/// machine needs a hundredth of this. If the last look-up took longer, nobody waits.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The instances of services, as one Consul tells them. Clones share everything.
@@ -87,6 +88,8 @@ pub(crate) struct Shared {
     locality: Option<Locality>,
     state: Mutex<State>,
     begun: Notify,
+    /// The last look-up took longer than anybody would wait for a refresh.
+    is_slow: AtomicBool,
 }
 
 struct State {
@@ -151,7 +154,7 @@ impl ConsulUpstreams {
     }
 
     /// An instance of `service` did not hold what its answer promised: the next request asks Consul again, but not more
-    /// often than once a second.
+    /// often than once a second. If that fails, the answer serves for the rest of its time. A watch goes on as it is.
     pub fn reset(&self, service: &ServiceName, now: Instant) {
         self.shared.state().cache.reset(service, now);
     }
@@ -271,6 +274,7 @@ impl Shared {
                 jobs: VecDeque::new(),
             }),
             begun: Notify::new(),
+            is_slow: AtomicBool::new(false),
         }
     }
 
@@ -290,7 +294,11 @@ impl Shared {
                     drop(state);
                     self.begun.notify_one();
                 }
-                Look::Pending(Pending { flight, old })
+                match old {
+                    // It would be waited for in vain.
+                    Some(old) if self.is_slow.load(Ordering::Relaxed) => Look::Known(old),
+                    old => Look::Pending(Pending { flight, old }),
+                }
             }
         }
     }
@@ -303,7 +311,9 @@ impl Shared {
             landing,
             ..
         } = job;
+        let begun = Instant::now();
         let found = self.look_up(&name, None).await;
+        self.is_slow.store(begun.elapsed() > PATIENCE, Ordering::Relaxed);
         self.end(&name, Some(&flight), found.map(|(answer, _)| answer));
         drop(landing);
     }

@@ -164,6 +164,50 @@ fn a_reset_asks_again_and_keeps_the_answer_for_grace() {
 }
 
 #[test]
+fn a_reset_in_vain_leaves_the_answer_in_use_for_the_rest_of_its_time() {
+    let mut f = Fixture::new(0, false);
+    f.good("api", 2);
+    f.later(3);
+    f.cache.reset(&name("api"), f.now);
+    let (flight, old) = f.begin("api");
+    assert_eq!(old.unwrap().instances().len(), 2);
+    assert!(matches!(f.ask("api"), Step::Known(_)), "nobody else waits");
+    assert_eq!(
+        f.end("api", Some(&flight), Err(LookupError::NoLeader)),
+        fails(LookupError::NoLeader, true)
+    );
+    assert_eq!(f.bad("api"), (Some(2), false));
+    assert_eq!(f.later(6).bad("api"), (Some(2), false));
+    assert_eq!(f.later(1).bad("api"), (None, true));
+}
+
+#[test]
+fn a_reset_of_nothing_is_waited_for_by_all() {
+    let mut f = Fixture::new(0, false);
+    f.good("api", 0);
+    f.cache.reset(&name("api"), f.now);
+    let (flight, old) = f.begin("api");
+    assert!(old.is_none() && matches!(f.ask("api"), Step::Wait { begin: None, .. }));
+    f.end("api", Some(&flight), Ok(1));
+    assert!(!f.good("api", 1));
+}
+
+#[test]
+fn a_reset_takes_no_answer_from_a_watch_that_fails() {
+    let mut f = Fixture::new(0, true);
+    let (flight, _) = f.begin("api");
+    f.end("api", Some(&flight), Ok(2));
+    f.end("api", None, Err(LookupError::NoLeader));
+    f.later(5);
+    f.cache.reset(&name("api"), f.now);
+    assert!(matches!(f.ask("api"), Step::Known(_)));
+    assert!(
+        matches!(f.later(5).ask("api"), Step::Failed(_)),
+        "its time is over"
+    );
+}
+
+#[test]
 fn resets_are_few_however_many_requests_fail() {
     let mut f = Fixture::new(0, false);
     f.good("api", 2);
@@ -333,6 +377,19 @@ fn names_that_never_had_instances_do_not_fill_the_log() {
         })
         .count();
     assert_eq!(told, 1);
+
+    // In turn with one that works, as names that Consul refuses may be.
+    let mut told = 0;
+    for n in 0..30 {
+        let text = format!("t{n}");
+        let (flight, _) = f.begin(&text);
+        let refused = f.end(&text, Some(&flight), Err(LookupError::Status(400, "".into())));
+        told += u32::from(refused.is_some());
+        f.good(&format!("good{n}"), 1);
+    }
+    assert_eq!(told, 1, "one was told before, and one a second may come");
+    let (flight, _) = f.later(2).begin("t");
+    assert!(f.end("t", Some(&flight), Err(LookupError::NoLeader)).is_some());
 }
 
 #[test]

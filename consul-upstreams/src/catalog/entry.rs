@@ -158,6 +158,6 @@ fn host(text: &str) -> Option<String> {
     is_name.then(|| text.to_ascii_lowercase())
 }
 
-fn short(text: &str) -> String {
+pub(super) fn short(text: &str) -> String {
     text.chars().take(LONGEST_TEXT).collect()
 }

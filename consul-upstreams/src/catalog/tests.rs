@@ -220,6 +220,17 @@ fn more_entries_than_the_limit_are_refused() {
 }
 
 #[test]
+fn of_metadata_only_what_can_be_shown_is_kept() {
+    let long = "a".repeat(100_000);
+    let body = format!(
+        r#"[{{"Node": {{"Address": "192.0.2.1", "Meta": {{"zone": "{long}"}}}}, "Service": {{"Port": 1}}}}]"#
+    );
+    let health = read(body.as_bytes(), Some(&zone(&long))).unwrap();
+    assert!(health.instances[0].is_local(), "all of it is compared");
+    assert_eq!(health.instances[0].zone().unwrap().len(), 100);
+}
+
+#[test]
 fn failing_checks_are_named() {
     let body = r#"[
         {"Node": {"Node": "n1"}, "Service": {"ID": "s"}, "Checks": [{"CheckID": "serfHealth", "Status": "passing"}, {"CheckID": "http", "Status": "critical"}]},

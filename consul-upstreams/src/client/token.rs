@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -50,15 +50,26 @@ impl Tokens {
         if let Some((_, token)) = read.as_ref().filter(|(known, _)| *known == stamp) {
             return Ok(token.clone().or_else(|| self.given.clone()));
         }
-        if metadata.len() > LONGEST {
-            return Err(LookupError::Token("its file is too long".into()));
+        let unusable = |why: &str| LookupError::Token(why.into());
+        if !metadata.is_file() {
+            return Err(unusable("it is to be in a regular file"));
         }
-        let text = fs::read_to_string(file).map_err(unreadable)?;
+        let mut text = String::new();
+        let opened = fs::File::open(file).map_err(unreadable)?;
+        opened
+            .take(LONGEST + 1)
+            .read_to_string(&mut text)
+            .map_err(unreadable)?;
+        if text.len() as u64 > LONGEST {
+            return Err(unusable("its file is too long"));
+        }
         let text = text.trim();
+        if text.is_empty() && self.given.is_none() {
+            // Who writes it may be half done. Without a token Consul would answer that there are no instances.
+            return Err(unusable("its file is empty"));
+        }
         if !is_field_value(text) {
-            return Err(LookupError::Token(
-                "its file holds characters that no token has".into(),
-            ));
+            return Err(unusable("its file holds characters that no token has"));
         }
         let token = value(text);
         *read = Some((stamp, token.clone()));
@@ -106,6 +117,22 @@ mod tests {
         fs::remove_file(&file).unwrap();
         assert!(matches!(tokens.current(), Err(LookupError::Token(_))));
         assert!(!format!("{tokens:?}").contains("given\""));
+    }
+
+    #[test]
+    fn a_file_without_a_token_is_an_error_and_no_request_without_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("token");
+        let tokens = Tokens::new(None, Some(&file));
+        let is_refused = || matches!(tokens.current(), Err(LookupError::Token(_)));
+        for text in ["", " \n", &"a".repeat(4097)] {
+            fs::write(&file, text).unwrap();
+            assert!(is_refused(), "{} bytes", text.len());
+        }
+        fs::write(&file, "a".repeat(4096)).unwrap();
+        assert_eq!(shown(&tokens).unwrap().len(), 4096);
+        let endless = Tokens::new(None, Some(Path::new("/dev/zero")));
+        assert!(matches!(endless.current(), Err(LookupError::Token(_))));
     }
 
     #[test]

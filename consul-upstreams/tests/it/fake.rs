@@ -74,6 +74,8 @@ pub(crate) enum Mode {
     Million,
     /// These bytes as the body.
     Body(&'static str),
+    /// An array of one text of so many bytes.
+    Text(usize),
     /// This status and body.
     Status(u16, &'static str),
     /// To another place.
@@ -343,6 +345,7 @@ async fn answer(
             return false;
         }
         Mode::Body(body) => plain(200, body),
+        Mode::Text(length) => plain(200, &format!("[\"{}\"]", "a".repeat(length))),
         Mode::Status(status, body) => plain(status, body),
         Mode::Redirect(to) => format!("HTTP/1.1 301 X\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n"),
         Mode::Slow(time) => {

@@ -24,6 +24,9 @@ fn faults() -> Vec<(Mode, IsTold)> {
         }),
         (Mode::Body("<html>"), |error| matches!(error, LookupError::Bad(_))),
         (Mode::Body(""), |error| matches!(error, LookupError::Bad(_))),
+        (Mode::Text(300_000), |error| {
+            *error == LookupError::Bad("it is not of the right form at line 1 column 300003".into())
+        }),
         (Mode::Status(400, "Bad"), |error| {
             *error == LookupError::Status(400, "Bad".into())
         }),
@@ -152,3 +155,33 @@ async fn what_a_failure_says_back_is_no_token() {
         "Consul answers with status 500: you sent (token)"
     );
 }
+
+#[tokio::test]
+async fn neither_password_nor_the_beginning_of_a_token_comes_back_from_a_failure() {
+    let consul = Consul::start().await;
+    for (body, told) in [
+        (
+            "Authorization: Basic YTpteS1wYXNzd29yZA==",
+            "Authorization: Basic (token)",
+        ),
+        // 256 bytes of a body are told.
+        (CUT, "(token)"),
+    ] {
+        consul.mode(Mode::Status(500, body));
+        let source = Source::new(&Settings {
+            token: Some("my-secret-token".into()),
+            basic_auth: Some("a:my-password".into()),
+            ..settings(&consul.address)
+        });
+        let error = source.addresses("api").await.unwrap_err().to_string();
+        assert!(error.ends_with(told) && !error.contains("my-sec"), "{error}");
+    }
+}
+
+/// A token that begins with byte 246.
+const CUT: &str = concat!(
+    "0123456789012345678901234567890123456789012345678901234567890123456789012345678901",
+    "0123456789012345678901234567890123456789012345678901234567890123456789012345678901",
+    "0123456789012345678901234567890123456789012345678901234567890123456789012345678901",
+    "my-secret-token"
+);

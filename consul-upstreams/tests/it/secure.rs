@@ -123,6 +123,27 @@ async fn the_certificate_may_be_for_another_name_that_is_given() {
     assert_eq!(consul.requests()[0].fields["host"], host);
 }
 
+/// It would be what is dialled, in place of the address that is configured.
+#[tokio::test]
+async fn an_address_is_no_name_of_a_server_unless_it_is_the_one_that_is_asked() {
+    let secure = Secure::new();
+    let consul = secure.consul("127.0.0.1", false).await;
+    let with = |server_name: &str| Tls {
+        ca: Some(secure.path("ca.pem")),
+        server_name: Some(server_name.to_owned()),
+        ..Tls::default()
+    };
+    assert_eq!(found(&consul, with("127.0.0.1")).await.unwrap(), ["192.0.2.1:80"]);
+    for other in ["127.0.0.2", "::1", "2001:db8::1"] {
+        let settings = Settings {
+            tls: with(other),
+            ..settings(&consul.address)
+        };
+        let refused = ConsulUpstreams::try_new(&settings, 0).unwrap_err();
+        assert_eq!(refused.errors()[0].field(), "tls.server_name", "{other}");
+    }
+}
+
 #[tokio::test]
 async fn a_client_s_certificate_is_shown_to_who_wants_one() {
     let secure = Secure::new();
@@ -149,6 +170,39 @@ async fn a_client_s_certificate_is_shown_to_who_wants_one() {
         ..Tls::default()
     };
     assert_eq!(found(&consul, own).await.unwrap(), ["192.0.2.1:80"]);
+}
+
+#[tokio::test]
+async fn certificates_are_read_again_when_they_change() {
+    let secure = Secure::new();
+    let consul = secure.consul("127.0.0.1", true).await;
+    let sign = |secure: &Secure, name: &str| {
+        let (certificate, key) = secure.sign(name);
+        (certificate.pem(), key.serialize_pem())
+    };
+    let write = |(certificate, key): &(String, String)| {
+        fs::write(secure.path("client.pem"), certificate).unwrap();
+        fs::write(secure.path("key.pem"), key).unwrap();
+    };
+    // As one that has expired.
+    write(&sign(&Secure::new(), "client"));
+    let source = Source::new(&Settings {
+        tls: Tls {
+            ca: Some(secure.path("ca.pem")),
+            client_cert: Some(secure.path("client.pem")),
+            client_key: Some(secure.path("key.pem")),
+            ..Tls::default()
+        },
+        ..settings(&consul.address)
+    });
+    assert!(source.addresses("old").await.is_err());
+    write(&sign(&secure, "a-client-with-a-longer-name"));
+    assert_eq!(source.addresses("api").await.unwrap(), ["192.0.2.1:80"]);
+    // While they are of no use, or away, the last ones are used.
+    fs::write(secure.path("key.pem"), "half of").unwrap();
+    assert_eq!(source.addresses("api").await.unwrap(), ["192.0.2.1:80"]);
+    fs::remove_file(secure.path("ca.pem")).unwrap();
+    assert_eq!(source.addresses("api").await.unwrap(), ["192.0.2.1:80"]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `dynamic consul`: the instances of a service in Consul.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use caddy_config as model;
 use consul_upstreams::{Locality, Secret, ServiceName, Settings, SettingsError, Tls};
@@ -67,9 +68,11 @@ fn settings(consul: &model::ConsulUpstreams, environment: &Environment) -> Resul
         minimum: locality.minimum.unwrap_or(Locality::MINIMUM),
     });
     let tls = consul.tls.clone().unwrap_or_default();
+    // 0 stands for the default; what waits for a look-up has to know how long that is.
+    let nonzero = |time: Option<Duration>| time.filter(|time| !time.is_zero());
     let mut settings = Settings {
         address: consul.address.clone(),
-        refresh: consul.refresh.unwrap_or(Settings::REFRESH),
+        refresh: nonzero(consul.refresh).unwrap_or(Settings::REFRESH),
         grace_period: consul.grace_period.unwrap_or_default(),
         locality,
         token: consul.token.as_ref().map(|token| Secret::new(token.expose())),
@@ -88,9 +91,26 @@ fn settings(consul: &model::ConsulUpstreams, environment: &Environment) -> Resul
         partition: consul.partition.clone(),
         tag: consul.tag.clone(),
         stale: consul.stale,
-        timeout: consul.timeout.unwrap_or(Settings::TIMEOUT),
+        timeout: nonzero(consul.timeout).unwrap_or(Settings::TIMEOUT),
         watch: consul.watch,
     };
     settings.fill_in(&|name| environment.get(name))?;
     Ok(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_of_zero_is_the_default() {
+        let zero = model::ConsulUpstreams {
+            refresh: Some(Duration::ZERO),
+            timeout: Some(Duration::ZERO),
+            ..model::ConsulUpstreams::default()
+        };
+        let environment = Environment::default();
+        let settings = settings(&zero, &environment).unwrap();
+        assert_eq!(settings, Settings::default());
+    }
 }
