@@ -22,6 +22,8 @@ struct State {
     services: HashMap<String, String>,
     /// What is answered in place of a service.
     failure: Option<u16>,
+    /// It is answered from the next request on.
+    fails_next: Option<u16>,
 }
 
 // === impl Consul ===
@@ -80,8 +82,9 @@ impl Consul {
 }
 
 impl State {
-    fn answer(&self, target: &str) -> Reply {
-        if let Some(status) = self.failure {
+    fn answer(&mut self, target: &str) -> Reply {
+        let next = self.fails_next.or(self.failure);
+        if let Some(status) = std::mem::replace(&mut self.failure, next) {
             return Reply::keep(format!("HTTP/1.1 {status} X\r\nContent-Length: 2\r\n\r\nno"));
         }
         let name = target.strip_prefix("/v1/health/service/").unwrap();
@@ -319,6 +322,20 @@ async fn a_retry_asks_again() {
     consul.set("api", &places(&all, "a"));
     assert_eq!(rig.get("/").await.body, b"1");
     assert!((2..=4).contains(&consul.asked().len()));
+}
+
+#[tokio::test]
+async fn an_instance_that_refuses_does_not_end_the_others_while_consul_is_away() {
+    let (consul, all) = (Consul::start().await, instances(&["good"]).await);
+    let nobody = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
+    consul.set("api", &[(nobody, "a", 1), (all[0].addr(), "a", 1)]);
+    consul.state.lock().unwrap().fails_next = Some(500);
+    // The one that refuses is the first of them.
+    let rig = consul.rig("service api", "lb_policy first");
+    for _ in 0..8 {
+        assert_eq!(rig.get("/").await.body, b"good");
+    }
+    assert!(consul.asked().len() > 1, "it is asked again all the same");
 }
 
 #[tokio::test]
