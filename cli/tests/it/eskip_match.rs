@@ -80,3 +80,37 @@ fn without_a_route_it_says_so() {
         single.stdout
     );
 }
+
+#[test]
+fn the_example_says_what_its_comments_say() {
+    let directory = Directory::with("routes.eskip", include_str!("../../../examples/routes.eskip"));
+    let run = |arguments: &[&str]| finish(&mut doorway(directory.path(), &[&["eskip"], arguments].concat()));
+    let checked = run(&["check", "routes.eskip"]);
+    assert_eq!(
+        (checked.stdout.as_str(), checked.stderr.as_str()),
+        ("Valid routes: 6\n", "")
+    );
+    let order = "https://shop.example.org/api/orders/7";
+    for (arguments, id) in [
+        (&[order, "--chance", "0.05"][..], "orders_new"),
+        (&[order, "--chance", "0.5"], "orders"),
+        (
+            &[order, "--chance", "0.5", "-H", "Cookie: release=new"],
+            "orders_new",
+        ),
+        (
+            &["https://shop.example.org/admin/users", "--from", "192.0.2.7"],
+            "admin",
+        ),
+        (&["https://shop.example.org/admin/users"], "rest"),
+        (&["https://shop.example.org/health"], "health"),
+    ] {
+        let told = run(&[&["match", "GET"], arguments, &["routes.eskip"]].concat());
+        assert!(
+            told.stdout.starts_with(&format!("{id}: ")),
+            "{arguments:?}: {}{}",
+            told.stdout,
+            told.stderr
+        );
+    }
+}
