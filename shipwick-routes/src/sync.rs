@@ -171,8 +171,8 @@ impl<S: Source> Syncer<S> {
         }
     }
 
-    /// Looks once a tick, first at once, until `stop` is cancelled. Trouble is logged when it appears, when it becomes
-    /// another one, and when it clears.
+    /// Looks once a tick, first at once, until `stop` is cancelled. Routes that the proxy takes are logged, and trouble
+    /// when it appears, when it becomes another one, and when it clears.
     pub async fn run(&self, stop: CancellationToken) {
         let mut ticks = time::interval(self.settings.tick);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -190,6 +190,9 @@ impl<S: Source> Syncer<S> {
             };
             // Whoever took the turn says what came of it.
             let Some(outcome) = looked else { continue };
+            if let Ok(Synced::Loaded) = outcome {
+                info!(routes = self.status().routes, "the proxy has taken the routes");
+            }
             let trouble = outcome.err().map_or_else(String::new, |error| error.to_string());
             match (said.is_empty(), trouble.is_empty()) {
                 (_, false) if said != trouble => {

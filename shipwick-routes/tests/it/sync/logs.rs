@@ -84,6 +84,7 @@ async fn trouble_is_said_once() {
     assert_eq!(
         lines.read(),
         [
+            "INFO the proxy has taken the routes routes=1".to_owned(),
             refused("one"),
             refused("two"),
             "INFO the proxy is in sync again".to_owned(),
