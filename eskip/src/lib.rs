@@ -92,6 +92,8 @@ mod canonical;
 mod change;
 mod check;
 mod error;
+#[cfg(feature = "filters")]
+pub mod filters;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod json;

@@ -1,0 +1,228 @@
+//! The kinds of filters that routes may name.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use super::filter::Filter;
+use crate::routing::ArgsError;
+use crate::{Arg, Call};
+
+/// A kind of filter.
+pub trait FilterSpec: Send + Sync {
+    /// Its name in routes.
+    fn name(&self) -> &'static str;
+
+    /// A filter with these arguments.
+    ///
+    /// # Errors
+    ///
+    /// Arguments that say nothing.
+    fn create(&self, args: &[Arg]) -> Result<Box<dyn Filter>, ArgsError>;
+
+    /// What the manual says of it.
+    fn about(&self) -> About {
+        About::default()
+    }
+}
+
+/// What a manual says of a filter.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct About {
+    /// What it does, in a few words.
+    pub does: &'static str,
+    /// A call that is valid.
+    pub example: &'static str,
+}
+
+/// Why there is no filter.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FilterError {
+    /// There is no filter of that name.
+    #[error("unknown_filter: filter {0:?} not found")]
+    Unknown(String),
+    /// The name is that of a predicate.
+    #[error("unknown_filter: trying to use {0:?} as filter, but it is only available as predicate")]
+    IsPredicate(String),
+    /// Skipper has it, and this proxy has not.
+    #[error("unknown_filter: filter {name:?} is not supported: {why}")]
+    Unsupported {
+        /// Its name.
+        name: String,
+        /// Why, and what there is instead.
+        why: &'static str,
+    },
+    /// Whoever runs the proxy does not want it.
+    #[error("unknown_filter: filter {0:?} is disabled")]
+    Disabled(String),
+    /// The arguments say nothing.
+    #[error("invalid_filter_params: failed to create filter {name}(): {why}")]
+    Args {
+        /// The filter.
+        name: String,
+        /// What is wrong with them.
+        why: ArgsError,
+    },
+}
+
+/// The kinds of filters that routes may name.
+///
+/// `Default` has those that need nothing but the request and its answer. Those that need sockets, files or timers are
+/// added by whoever has them.
+#[derive(Clone)]
+pub struct Filters {
+    specs: BTreeMap<&'static str, Arc<dyn FilterSpec>>,
+    disabled: Vec<String>,
+}
+
+/// Makes a filter of a function.
+struct Spec<F>(&'static str, About, F);
+
+/// What Skipper has and nobody here: filters by name, and why.
+const UNSUPPORTED: &[(&str, &[&str])] = &[
+    (
+        "scripts are not run; there are filters for most of what they do",
+        &["lua"],
+    ),
+    ("requests are not signed for AWS", &["awsSigv4"]),
+    (
+        "Open Policy Agent is not asked; `webhook` asks a service of your own",
+        &[
+            "opaAuthorizeRequest",
+            "opaAuthorizeRequestWithBody",
+            "opaServeResponse",
+            "opaServeResponseWithReqBody",
+        ],
+    ),
+    (
+        "log-ins by OpenID Connect and OAuth grants are not made; `jwtValidation` and `oauthTokeninfo...` check tokens",
+        &[
+            "grantCallback",
+            "grantClaimsQuery",
+            "grantLogout",
+            "oauthGrant",
+            "oauthOidcAllClaims",
+            "oauthOidcAnyClaims",
+            "oauthOidcUserInfo",
+            "oidcClaimsQuery",
+        ],
+    ),
+    (
+        "rates are limited by each proxy for itself: `ratelimit`, `clientRatelimit`, `backendRatelimit`",
+        &[
+            "clusterClientRatelimit",
+            "clusterLeakyBucketRatelimit",
+            "clusterRatelimit",
+            "ratelimitFailClosed",
+        ],
+    ),
+    ("there is no FastCGI", &["setFastCgiFilename"]),
+];
+
+// === impl Filters ===
+
+impl Filters {
+    /// Adds a kind, in place of one that had its name.
+    pub fn register(&mut self, spec: impl FilterSpec + 'static) {
+        self.specs.insert(spec.name(), Arc::new(spec));
+    }
+
+    /// Adds a kind by a function that makes one, with what the manual says of it.
+    pub fn add<F: Filter + 'static>(
+        &mut self,
+        name: &'static str,
+        (does, example): (&'static str, &'static str),
+        create: impl Fn(&[Arg]) -> Result<F, ArgsError> + Send + Sync + 'static,
+    ) {
+        let create =
+            move |args: &[Arg]| -> Result<Box<dyn Filter>, ArgsError> { Ok(Box::new(create(args)?)) };
+        self.register(Spec(name, About { does, example }, create));
+    }
+
+    /// Without these kinds.
+    pub fn disable(&mut self, names: impl IntoIterator<Item = String>) {
+        self.disabled.extend(names);
+    }
+
+    /// What the manual says of each kind, by name.
+    pub fn all(&self) -> impl Iterator<Item = (&'static str, About)> {
+        self.specs.iter().map(|(name, spec)| (*name, spec.about()))
+    }
+
+    /// What Skipper has and nobody here, each with why.
+    pub fn unsupported() -> impl Iterator<Item = (&'static str, &'static str)> {
+        let all = UNSUPPORTED.iter();
+        all.flat_map(|(why, names)| names.iter().map(|name| (*name, *why)))
+    }
+
+    /// The filter of a call.
+    ///
+    /// # Errors
+    ///
+    /// There is no such filter, or its arguments say nothing.
+    pub fn create(&self, call: &Call) -> Result<Box<dyn Filter>, FilterError> {
+        let name = call.name.as_str();
+        if self.disabled.iter().any(|disabled| disabled == name) {
+            return Err(FilterError::Disabled(name.to_owned()));
+        }
+        let Some(spec) = self.specs.get(name) else {
+            return Err(missing(name));
+        };
+        spec.create(&call.args).map_err(|why| FilterError::Args {
+            name: name.to_owned(),
+            why,
+        })
+    }
+}
+
+fn missing(name: &str) -> FilterError {
+    if let Some((_, why)) = Filters::unsupported().find(|(known, _)| *known == name) {
+        let name = name.to_owned();
+        return FilterError::Unsupported { name, why };
+    }
+    let mut predicates =
+        crate::routing::Predicates::NAMES
+            .iter()
+            .chain(&["Any", "Path", "PathSubtree", "Weight"]);
+    if predicates.any(|known| *known == name) {
+        return FilterError::IsPredicate(name.to_owned());
+    }
+    FilterError::Unknown(name.to_owned())
+}
+
+impl Default for Filters {
+    fn default() -> Self {
+        let mut all = Self {
+            specs: BTreeMap::new(),
+            disabled: Vec::new(),
+        };
+        super::FAMILIES.iter().for_each(|add| add(&mut all));
+        all
+    }
+}
+
+impl fmt::Debug for Filters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.specs.keys()).finish()
+    }
+}
+
+// === impl Spec ===
+
+impl<F> FilterSpec for Spec<F>
+where
+    F: Fn(&[Arg]) -> Result<Box<dyn Filter>, ArgsError> + Send + Sync,
+{
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    fn create(&self, args: &[Arg]) -> Result<Box<dyn Filter>, ArgsError> {
+        (self.2)(args)
+    }
+
+    fn about(&self) -> About {
+        self.1
+    }
+}

@@ -1,0 +1,178 @@
+//! Path and query of a request, as filters read and change them.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use http::Uri;
+use http::uri::PathAndQuery;
+
+use super::context::FilterContext;
+
+// === impl FilterContext ===
+
+impl FilterContext<'_> {
+    /// The path, decoded once. What is no text when it is decoded stays encoded.
+    #[must_use]
+    pub fn path(&self) -> Cow<'_, str> {
+        decode(self.request.uri.path(), false).unwrap_or_else(|| Cow::Borrowed(self.request.uri.path()))
+    }
+
+    /// Gives the request another path. It is encoded from this text; a path that stays the same keeps its encoding.
+    pub fn set_path(&mut self, path: &str) {
+        if self.path() == path {
+            return;
+        }
+        let encoded = encode_path(path);
+        let query = self.request.uri.query().map(str::to_owned);
+        self.set_target(&encoded, query.as_deref());
+    }
+
+    /// The first value of a parameter of the query, decoded.
+    #[must_use]
+    pub fn query(&self, name: &str) -> Option<String> {
+        let pairs = query_pairs(self.request.uri.query().unwrap_or_default());
+        pairs
+            .into_iter()
+            .find_map(|(key, value)| (key == name).then_some(value))
+    }
+
+    /// All parameters of the query, decoded.
+    #[must_use]
+    pub fn query_pairs(&self) -> Vec<(String, String)> {
+        query_pairs(self.request.uri.query().unwrap_or_default())
+    }
+
+    /// Gives the request another query: these parameters, sorted by their keys; none if there are none.
+    pub fn set_query_pairs(&mut self, mut pairs: Vec<(String, String)>) {
+        pairs.sort_by(|(left, _), (right, _)| left.cmp(right));
+        let encoded = pairs
+            .iter()
+            .map(|(key, value)| format!("{}={}", encode_query(key), encode_query(value)));
+        let encoded = encoded.collect::<Vec<_>>().join("&");
+        self.set_raw_query(Some(encoded.as_str()).filter(|query| !query.is_empty()));
+    }
+
+    /// Gives the request another query as it stands. Bytes that no query has are encoded.
+    pub fn set_raw_query(&mut self, query: Option<&str>) {
+        let path = self.request.uri.path().to_owned();
+        let query = query.map(|query| {
+            encode(query, |byte| {
+                is_unreserved(byte) || b"!$&'()*+,;=:@/?%".contains(&byte)
+            })
+        });
+        self.set_target(&path, query.as_deref());
+    }
+
+    fn set_target(&mut self, path: &str, query: Option<&str>) {
+        let path = if path.starts_with('/') || path == "*" {
+            Cow::Borrowed(path)
+        } else {
+            Cow::Owned(format!("/{path}"))
+        };
+        let target = match query {
+            Some(query) => format!("{path}?{query}"),
+            None => path.into_owned(),
+        };
+        // What was encoded is valid.
+        if let Ok(target) = target.parse::<PathAndQuery>() {
+            self.request.uri = Uri::from(target);
+        }
+    }
+}
+
+fn query_pairs(query: &str) -> Vec<(String, String)> {
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    let pairs = pairs.filter_map(|pair| {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        Some((decode(key, true)?.into_owned(), decode(value, true)?.into_owned()))
+    });
+    pairs.collect()
+}
+
+/// Decodes `%XX`, and `+` if it is a space; `None` for what is no text.
+fn decode(text: &str, plus_is_space: bool) -> Option<Cow<'_, str>> {
+    if !text
+        .bytes()
+        .any(|byte| byte == b'%' || plus_is_space && byte == b'+')
+    {
+        return Some(Cow::Borrowed(text));
+    }
+    let mut bytes = text.bytes();
+    let mut decoded = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.next() {
+        decoded.push(match byte {
+            b'%' => digit(bytes.next()?)? << 4 | digit(bytes.next()?)?,
+            b'+' if plus_is_space => b' ',
+            byte => byte,
+        });
+    }
+    String::from_utf8(decoded).ok().map(Cow::Owned)
+}
+
+fn digit(byte: u8) -> Option<u8> {
+    char::from(byte)
+        .to_digit(16)
+        .and_then(|digit| u8::try_from(digit).ok())
+}
+
+/// What may stand in a path (RFC 3986, section 3.3) stays, as in Go's net/url but for `!'()*`, which that encodes.
+fn encode_path(path: &str) -> Cow<'_, str> {
+    encode(path, |byte| {
+        is_unreserved(byte) || b"$&+,/:;=@!'()*".contains(&byte)
+    })
+}
+
+fn encode_query(text: &str) -> String {
+    encode(text, |byte| is_unreserved(byte) || byte == b' ').replace(' ', "+")
+}
+
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
+}
+
+fn encode(text: &str, stays: impl Fn(u8) -> bool) -> Cow<'_, str> {
+    if text.bytes().all(&stays) {
+        return Cow::Borrowed(text);
+    }
+    let mut encoded = String::with_capacity(text.len().saturating_add(16));
+    for byte in text.bytes() {
+        if stays(byte) {
+            encoded.push(char::from(byte));
+        } else {
+            // Writing to a string does not fail.
+            let _infallible = write!(encoded, "%{byte:02X}");
+        }
+    }
+    Cow::Owned(encoded)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::filters::trial::Trial;
+
+    #[test]
+    fn a_path_keeps_its_encoding_until_it_is_changed() {
+        let mut trial = Trial::get("/a%2Fb?x=1");
+        assert_eq!(trial.cx(false).path(), "/a/b");
+        trial.cx(false).set_path("/a/b");
+        assert_eq!(trial.target(), "/a%2Fb?x=1");
+        trial.cx(false).set_path("/ä ?#%2F");
+        assert_eq!(trial.target(), "/%C3%A4%20%3F%23%252F?x=1");
+        trial.cx(false).set_path("a");
+        assert_eq!(trial.target(), "/a?x=1");
+    }
+
+    #[test]
+    fn a_query_that_is_set_is_sorted() {
+        let mut trial = Trial::get("/?b=1+2&a=%26&=x&c");
+        let mut pairs = trial.cx(false).query_pairs();
+        assert_eq!(pairs.len(), 4);
+        pairs.push(("a".to_owned(), "\u{e4}".to_owned()));
+        trial.cx(false).set_query_pairs(pairs);
+        assert_eq!(trial.target(), "/?=x&a=%26&a=%C3%A4&b=1+2&c=");
+        trial.cx(false).set_query_pairs(Vec::new());
+        assert_eq!(trial.target(), "/");
+        trial.cx(false).set_raw_query(Some("a b#\u{e4}"));
+        assert_eq!(trial.target(), "/?a%20b%23%C3%A4");
+    }
+}
