@@ -2,6 +2,7 @@
 
 mod auth;
 mod consul;
+mod eskip;
 mod geo;
 mod proxy;
 mod tls;
@@ -9,6 +10,10 @@ mod tls;
 pub(crate) use self::{
     auth::{HASH_HELP, password_hash, user_name},
     consul::{consul_address, consul_client, consul_locality, consul_service, consul_token_once},
+    eskip::{
+        PROBABILITY, default_status, drop_probabilities, edit, eskip_host, filter_name, forward_backend,
+        max_loopbacks, not_zero, probability,
+    },
     geo::{REDIRECT_STATUSES, country, download_url, is_assigned, redirect_domain, redirect_status},
     proxy::{
         at_least_one, bound, breaker_window, choose, cookie_name, health_upstream, health_value,

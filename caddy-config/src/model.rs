@@ -22,10 +22,11 @@ use serde::{Serialize, Serializer, ser::Error as _};
 pub use self::admin::{Admin, AdminConfig, CertificateAuthority, PkiApp, Storage};
 pub use self::handler::{
     Account, Authentication, AuthenticationProviders, Brotli, CopyResponse, CopyResponseHeaders, DoorsGeo,
-    DoorsHandler, DoorsUpstream, Encode, Encoding, Encodings, ErrorResponse, Gzip, Handler, HashAlgorithm,
-    HeaderOps, Headers, HttpBasic, Invoke, KeyAndValue, Map, Mapping, Metrics, QueryOps, QueryReplacement,
-    RedirectScheme, RegexpReplacement, Replacement, RequestBody, ResponseMatcher, ResponseOps, Rewrite,
-    StaticResponse, Status, Subroute, SubstringReplacement, Value, Vars, Zstd, ZstdLevel,
+    DoorsHandler, DoorsUpstream, Encode, Encoding, Encodings, ErrorResponse, Eskip, EskipBreaker,
+    EskipBreakerKind, EskipPassiveHealth, EskipTextError, Gzip, Handler, HashAlgorithm, HeaderOps, Headers,
+    HttpBasic, Invoke, KeyAndValue, Map, Mapping, Metrics, QueryOps, QueryReplacement, RedirectScheme,
+    RegexpReplacement, Replacement, RequestBody, ResponseMatcher, ResponseOps, Rewrite, StaticResponse,
+    Status, Subroute, SubstringReplacement, Value, Vars, Zstd, ZstdLevel,
 };
 pub use self::http::{AutomaticHttps, HttpApp, HttpMetrics, IpSource, Protocol, Server, ServerLogs};
 pub use self::listen::{ListenAddress, ListenError, UnixSocket};

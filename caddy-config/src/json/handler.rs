@@ -4,6 +4,7 @@ mod answer;
 mod auth;
 mod doors;
 mod encode;
+mod eskip;
 mod rewrite;
 mod vars;
 
@@ -24,7 +25,7 @@ use crate::{
     support::{Area, LATER, refused},
 };
 
-const HANDLERS: [&str; 17] = [
+const HANDLERS: [&str; 18] = [
     "authentication",
     "copy_response",
     "copy_response_headers",
@@ -32,6 +33,7 @@ const HANDLERS: [&str; 17] = [
     "doors_handler",
     "encode",
     "error",
+    "eskip",
     "headers",
     "invoke",
     "map",
@@ -58,6 +60,7 @@ pub(super) fn handler<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Handler
         "doors_handler" => Handler::DoorsHandler(doors::handler(&mut object, cx)),
         "encode" => Handler::Encode(encode::encode(&mut object, cx)),
         "error" => Handler::Error(answer::error(&mut object, cx)),
+        "eskip" => Handler::Eskip(Box::new(eskip::eskip(&mut object, cx))),
         "headers" => Handler::Headers(headers(&mut object, cx)),
         "invoke" => Handler::Invoke(invoke(&mut object, cx)),
         "map" => Handler::Map(vars::map(&mut object, cx)),

@@ -12,8 +12,13 @@ use crate::{
     units,
 };
 
-/// Nanoseconds, or a string such as `"10s"`. Zero is the default everywhere, so it is `None`.
+/// Nanoseconds, or a string such as `"10s"`. Zero is the default nearly everywhere, so it is `None`.
 pub(super) fn duration<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Duration> {
+    exact_duration(node, cx).filter(|duration| !duration.is_zero())
+}
+
+/// [`duration`] where zero is no default.
+pub(super) fn exact_duration<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Duration> {
     let duration = match &node.value {
         Value::Number(text) => text.parse::<u64>().ok().map(Duration::from_nanos).filter(fits),
         Value::String(text) => units::duration(text),
@@ -23,7 +28,7 @@ pub(super) fn duration<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Durati
         let help = "write nanoseconds as a whole number, or a string such as \"10s\"".to_owned();
         cx.error(node.span, "this is not a duration", help);
     }
-    duration.filter(|duration| !duration.is_zero())
+    duration
 }
 
 /// Caddy's own type ends where a signed 64-bit number does.

@@ -4,6 +4,7 @@ mod answer;
 mod auth;
 mod doors;
 mod encode;
+mod eskip;
 mod headers;
 mod rewrite;
 mod vars;
@@ -15,6 +16,7 @@ pub use self::{
     auth::{Account, Authentication, AuthenticationProviders, HashAlgorithm, HttpBasic},
     doors::{DoorsGeo, DoorsHandler, DoorsUpstream, RedirectScheme},
     encode::{Brotli, Encode, Encoding, Encodings, Gzip, Zstd, ZstdLevel},
+    eskip::{Eskip, EskipBreaker, EskipBreakerKind, EskipPassiveHealth, EskipTextError},
     headers::{HeaderOps, Headers, Replacement, ResponseMatcher, ResponseOps},
     rewrite::{
         KeyAndValue, QueryOps, QueryReplacement, RegexpReplacement, RequestBody, Rewrite,
@@ -43,6 +45,8 @@ pub enum Handler {
     Encode(Encode),
     /// Ends the chain with an error, which the server's error routes answer.
     Error(ErrorResponse),
+    /// Answers by routes in Skipper's language.
+    Eskip(Box<Eskip>),
     /// Changes header fields.
     Headers(Headers),
     /// Runs a named route of the server.
@@ -97,6 +101,7 @@ impl Handler {
             Self::DoorsHandler(_) => "doors_handler",
             Self::Encode(_) => "encode",
             Self::Error(_) => "error",
+            Self::Eskip(_) => "eskip",
             Self::Headers(_) => "headers",
             Self::Invoke(_) => "invoke",
             Self::Map(_) => "map",

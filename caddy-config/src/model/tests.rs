@@ -152,6 +152,7 @@ fn a_handler_is_named_as_in_json() {
         Handler::CopyResponseHeaders(CopyResponseHeaders::default()),
         Handler::DoorsGeo(DoorsGeo::default()),
         Handler::Encode(Encode::default()),
+        Handler::Eskip(Box::default()),
         Handler::ReverseProxy(Box::default()),
         Handler::StaticResponse(StaticResponse::default()),
         Handler::Subroute(Subroute::default()),

@@ -1,5 +1,6 @@
 //! What the model prints, it reads again as the same.
 
+mod eskip;
 mod handlers;
 mod logging;
 mod matcher;

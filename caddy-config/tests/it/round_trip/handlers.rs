@@ -15,6 +15,7 @@ use proptest::{
 
 use super::{
     duration,
+    eskip::eskip,
     matcher::{pattern, template, template_word},
     name, response_matcher, value,
 };
@@ -24,6 +25,7 @@ pub(super) fn handler() -> impl Strategy<Value = Handler> {
         answer().boxed(),
         authentication().prop_map(Handler::Authentication).boxed(),
         encode().prop_map(Handler::Encode).boxed(),
+        eskip().prop_map(|eskip| Handler::Eskip(Box::new(eskip))).boxed(),
         geo().prop_map(Handler::DoorsGeo).boxed(),
         map().prop_map(Handler::Map).boxed(),
         request_body().prop_map(Handler::RequestBody).boxed(),
