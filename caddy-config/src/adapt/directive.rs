@@ -8,6 +8,7 @@ mod doors_geo;
 mod doors_handler;
 mod encode;
 mod error;
+mod eskip;
 mod forward_auth;
 mod handle;
 mod header;
@@ -54,7 +55,7 @@ pub(super) enum Item {
 }
 
 /// Supported directives, in the order of the manual.
-pub(super) const DIRECTIVES: [&str; 33] = [
+pub(super) const DIRECTIVES: [&str; 34] = [
     "abort",
     "basic_auth",
     "basicauth",
@@ -65,6 +66,7 @@ pub(super) const DIRECTIVES: [&str; 33] = [
     "doors_handler",
     "encode",
     "error",
+    "eskip",
     "forward_auth",
     "handle",
     "handle_errors",
@@ -93,7 +95,7 @@ pub(super) const DIRECTIVES: [&str; 33] = [
 /// A directive whose arguments, behind those of its matcher, say all about one handler.
 type Reader = fn(Args<'_>, &mut Cx<'_>) -> Option<Handler>;
 
-const READERS: [(&str, Reader); 21] = [
+const READERS: [(&str, Reader); 22] = [
     ("abort", abort::read),
     ("basic_auth", basic_auth::read),
     ("basicauth", basic_auth::read),
@@ -103,6 +105,7 @@ const READERS: [(&str, Reader); 21] = [
     ("doors_handler", doors_handler::read),
     ("encode", encode::read),
     ("error", error::read),
+    ("eskip", eskip::read),
     ("invoke", invoke::read),
     ("log_name", vars::log_name),
     ("log_skip", vars::log_skip),

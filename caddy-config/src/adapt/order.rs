@@ -3,9 +3,10 @@
 use super::{cx::Cx, directive};
 use crate::caddyfile::{parser::Line, token::Token};
 
-/// First runs first. `doors_geo` and `doors_handler` stand where doors-caddy puts them. Directives that are not supported yet keep
-/// their places, so that adding one is no change of order.
-const DEFAULT: [&str; 41] = [
+/// First runs first. `doors_geo` and `doors_handler` stand where doors-caddy puts them, and `eskip` before the other
+/// directive that forwards, so that a `reverse_proxy` may be for what its matcher leaves over. Directives that are not
+/// supported yet keep their places, so that adding one is no change of order.
+const DEFAULT: [&str; 42] = [
     "tracing",
     "map",
     "vars",
@@ -43,6 +44,7 @@ const DEFAULT: [&str; 41] = [
     "metrics",
     "doors_geo",
     "doors_handler",
+    "eskip",
     "reverse_proxy",
     "php_fastcgi",
     "file_server",

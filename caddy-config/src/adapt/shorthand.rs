@@ -69,14 +69,17 @@ const PREFIXES: [(&str, &str, bool); 12] = [
     ("file_match.", "http.matchers.file.", false),
 ];
 
-/// Writes out the short placeholders of a line and of all lines in its block.
+/// Writes out the short placeholders of a line and of all lines in its block, unless that is one of `eskip`.
 pub(super) fn write_out(line: &mut Line) {
     for token in std::iter::once(&mut line.name).chain(&mut line.args) {
         if token.text.contains('{') {
             token.text = written_out(&token.text);
         }
     }
-    line.block.iter_mut().flatten().for_each(write_out);
+    // Skipper's routes have placeholders of their own, such as `${path}` for a part of the path.
+    if line.name.text != "eskip" {
+        line.block.iter_mut().flatten().for_each(write_out);
+    }
 }
 
 fn written_out(text: &str) -> String {

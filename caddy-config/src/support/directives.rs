@@ -3,7 +3,7 @@
 use super::{
     Area::Directive,
     Support,
-    SupportState::{Active, Refused},
+    SupportState::{Active, Pending, Refused},
     row,
 };
 
@@ -23,6 +23,12 @@ pub(super) const ROWS: &[Support] = &[
     row(Directive, "doors_handler", Active, ""),
     row(Directive, "encode", Active, "zstd, br and gzip"),
     row(Directive, "error", Active, ""),
+    row(
+        Directive,
+        "eskip",
+        Pending,
+        "routes in Skipper's language, which Caddy does not have; this version reads and prints it, but does not run it yet",
+    ),
     row(Directive, "forward_auth", Active, ""),
     row(Directive, "handle", Active, ""),
     row(Directive, "handle_errors", Active, ""),

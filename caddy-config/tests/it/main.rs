@@ -11,6 +11,8 @@ mod consul;
 #[cfg(test)]
 mod directives;
 #[cfg(test)]
+mod eskip;
+#[cfg(test)]
 mod geo;
 #[cfg(test)]
 mod hostile;
