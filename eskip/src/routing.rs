@@ -53,10 +53,12 @@ mod table;
 mod tree;
 mod uri;
 
+#[cfg(feature = "filters")]
+pub(crate) use self::predicate::{baggage_item, token_payload};
 pub use self::{
     asked::{Asked, Clock, Dice},
     pattern::{PathPattern, PatternError},
-    predicate::{ArgsError, Predicate, PredicateSpec, Predicates},
+    predicate::{About, ArgsError, Predicate, PredicateSpec, Predicates},
     table::{Found, InvalidReason, InvalidRoute, Refused, RouteTable, TableOptions, Verdict},
     tree::PathTree,
 };
