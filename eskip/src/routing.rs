@@ -48,13 +48,11 @@
 mod asked;
 mod hosts;
 mod pattern;
-mod predicate;
+pub(crate) mod predicate;
 mod table;
 mod tree;
 mod uri;
 
-#[cfg(feature = "filters")]
-pub(crate) use self::predicate::{baggage_item, token_payload};
 pub use self::{
     asked::{Asked, Clock, Dice},
     pattern::{PathPattern, PatternError},

@@ -11,7 +11,8 @@ use super::filter::{Filter, Flow, Wants};
 use super::registry::Filters;
 use super::settings::AccessLog;
 use super::settles::Settles;
-use crate::routing::{ArgsError, baggage_item, token_payload};
+use crate::routing::ArgsError;
+use crate::routing::predicate::{baggage::baggage_item, claims::token_payload};
 use crate::{Arg, Template};
 
 /// `maskAccessLogQuery(keys...)`.

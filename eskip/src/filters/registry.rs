@@ -180,7 +180,7 @@ fn missing(name: &str) -> FilterError {
         let name = name.to_owned();
         return FilterError::Unsupported { name, why };
     }
-    if Predicates::is_name(name) {
+    if Predicates::default().all().any(|(known, _)| known == name) {
         return FilterError::IsPredicate(name.to_owned());
     }
     FilterError::Unknown(name.to_owned())

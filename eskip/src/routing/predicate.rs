@@ -1,7 +1,7 @@
 //! What must hold for a request to be a route's.
 
-mod baggage;
-mod claims;
+pub(crate) mod baggage;
+pub(crate) mod claims;
 mod client;
 mod fields;
 mod forwarded;
@@ -14,8 +14,6 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use jiff::tz::TimeZone;
 
-#[cfg(feature = "filters")]
-pub(crate) use self::{baggage::baggage_item, claims::token_payload};
 use super::Asked;
 use crate::{Arg, Call};
 
@@ -169,13 +167,6 @@ impl Predicates {
         let others = self.specs.iter().map(|(name, spec)| (*name, spec.about()));
         let all: BTreeMap<_, _> = of_tables.chain(others).collect();
         all.into_iter()
-    }
-
-    /// Whether a predicate has this name, in the table or here.
-    #[cfg(feature = "filters")]
-    pub(crate) fn is_name(name: &str) -> bool {
-        let mut of_tables = OF_TABLES.iter().map(|(name, ..)| *name);
-        Self::NAMES.contains(&name) || of_tables.any(|known| known == name)
     }
 
     /// The predicate of a call; `None` if there is no such kind.
