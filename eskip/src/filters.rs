@@ -49,13 +49,19 @@
 //! Filters of this crate touch no socket and no clock but those of [`Env`], and spawn nothing.
 
 mod args;
+mod backend;
+mod balancing;
 mod body;
+mod breakers;
 mod context;
+mod dynamic;
 mod exchange;
 mod filter;
 mod headers;
+mod logs;
 mod registry;
 mod settings;
+mod settles;
 mod target;
 #[cfg(test)]
 mod trial;
@@ -64,7 +70,14 @@ mod trial;
 type Family = fn(&mut Filters);
 
 /// All filters of this crate.
-const FAMILIES: &[Family] = &[headers::add];
+const FAMILIES: &[Family] = &[
+    backend::add,
+    balancing::add,
+    breakers::add,
+    dynamic::add,
+    headers::add,
+    logs::add,
+];
 
 pub use self::{
     args::Args,
@@ -72,6 +85,7 @@ pub use self::{
     context::{Answer, Env, FilterContext},
     exchange::{DynamicTarget, Exchange, StateBag},
     filter::{Filter, Flow, Resume, Waiting, Wants},
-    registry::{About, FilterError, FilterSpec, Filters},
+    registry::{FilterError, FilterSpec, Filters},
     settings::{AccessLog, Breaker, BreakerKind, FadeIn, RouteSettings},
 };
+pub use crate::routing::About;

@@ -48,7 +48,7 @@
 mod asked;
 mod hosts;
 mod pattern;
-mod predicate;
+pub(crate) mod predicate;
 mod table;
 mod tree;
 mod uri;
@@ -56,7 +56,7 @@ mod uri;
 pub use self::{
     asked::{Asked, Clock, Dice},
     pattern::{PathPattern, PatternError},
-    predicate::{ArgsError, Predicate, PredicateSpec, Predicates},
+    predicate::{About, ArgsError, Predicate, PredicateSpec, Predicates},
     table::{Found, InvalidReason, InvalidRoute, Refused, RouteTable, TableOptions, Verdict},
     tree::PathTree,
 };

@@ -10,6 +10,9 @@ use crate::{Arg, Template};
 /// Regular expressions that take more memory than this are refused.
 const MOST_REGEXP: usize = 1 << 20;
 
+/// What [`Args::truth`] reads.
+const TRUTH: &str = "\"true\" or \"false\"";
+
 /// Reads arguments. Each mistake says which one it is and what was expected.
 #[derive(Clone, Copy, Debug)]
 pub struct Args<'a> {
@@ -79,6 +82,18 @@ impl<'a> Args<'a> {
             texts.push(self.text(what)?);
         }
         Ok(texts)
+    }
+
+    /// The rest, as texts: one or more.
+    ///
+    /// # Errors
+    ///
+    /// There is a number, or nothing.
+    pub fn some_texts(&mut self, what: &str) -> Result<Vec<&'a str>, ArgsError> {
+        if !self.has_more() {
+            return Err(ArgsError(format!("expected {what}")));
+        }
+        self.texts(what)
     }
 
     /// A text with placeholders.
@@ -161,6 +176,28 @@ impl<'a> Args<'a> {
             Arg::Text(text) => duration(text),
         });
         duration.ok_or_else(|| self.expected(what))
+    }
+
+    /// A length of time with its unit, a text such as `1m30s`.
+    ///
+    /// # Errors
+    ///
+    /// It is missing, is none, or is a number.
+    pub fn text_duration(&mut self, what: &str) -> Result<Duration, ArgsError> {
+        duration(self.text(what)?).ok_or_else(|| self.expected(what))
+    }
+
+    /// The text `true` or `false`.
+    ///
+    /// # Errors
+    ///
+    /// It is missing, or another one.
+    pub fn truth(&mut self) -> Result<bool, ArgsError> {
+        match self.text(TRUTH)? {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            _ => Err(self.expected(TRUTH)),
+        }
     }
 
     /// A status from 100 to 599.

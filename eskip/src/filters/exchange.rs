@@ -47,6 +47,8 @@ pub struct DynamicTarget {
     pub scheme: Option<String>,
     /// Host and port.
     pub authority: Option<Authority>,
+    /// Whether both come from a URL. Then filters that say host or scheme alone change nothing.
+    pub is_url: bool,
 }
 
 // === impl Exchange ===
@@ -64,6 +66,14 @@ impl Exchange {
         match self.params.iter_mut().find(|(known, _)| known == name) {
             Some((_, known)) => *known = value.into(),
             None => self.params.push((name.to_owned(), value.into())),
+        }
+    }
+
+    /// Tags the request, in place of a tag that had this name.
+    pub fn tag(&mut self, name: &str, value: impl Into<String>) {
+        match self.tags.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) => *known = value.into(),
+            None => self.tags.push((name.to_owned(), value.into())),
         }
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::filter::Filter;
-use crate::routing::ArgsError;
+use crate::routing::{About, ArgsError, Predicates};
 use crate::{Arg, Call};
 
 /// A kind of filter.
@@ -24,15 +24,6 @@ pub trait FilterSpec: Send + Sync {
     fn about(&self) -> About {
         About::default()
     }
-}
-
-/// What a manual says of a filter.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct About {
-    /// What it does, in a few words.
-    pub does: &'static str,
-    /// A call that is valid.
-    pub example: &'static str,
 }
 
 /// Why there is no filter.
@@ -118,6 +109,14 @@ const UNSUPPORTED: &[(&str, &[&str])] = &[
         ],
     ),
     ("there is no FastCGI", &["setFastCgiFilename"]),
+    (
+        "bodies are not written down; `unverifiedAuditLog` and `tracingTag` add to the access log",
+        &["auditLog"],
+    ),
+    (
+        "the use of an API is not measured by itself; there are metrics of each route",
+        &["apiUsageMonitoring"],
+    ),
 ];
 
 // === impl Filters ===
@@ -181,11 +180,7 @@ fn missing(name: &str) -> FilterError {
         let name = name.to_owned();
         return FilterError::Unsupported { name, why };
     }
-    let mut predicates =
-        crate::routing::Predicates::NAMES
-            .iter()
-            .chain(&["Any", "Path", "PathSubtree", "Weight"]);
-    if predicates.any(|known| *known == name) {
+    if Predicates::default().all().any(|(known, _)| known == name) {
         return FilterError::IsPredicate(name.to_owned());
     }
     FilterError::Unknown(name.to_owned())
@@ -224,5 +219,46 @@ where
 
     fn about(&self) -> About {
         self.1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_manual_has_a_valid_call_of_every_filter() {
+        let filters = Filters::default();
+        for (name, About { does, example }) in filters.all() {
+            assert!(!does.is_empty(), "{name}");
+            let calls = crate::parse_filters(example).unwrap();
+            let [call] = calls.as_slice() else {
+                panic!("{name}")
+            };
+            assert_eq!(call.name.as_str(), name);
+            assert_eq!(filters.create(call).err(), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_filter_that_is_missing_says_why() {
+        let mistake = |text: &str| {
+            let calls = crate::parse_filters(text).unwrap();
+            Filters::default().create(&calls[0]).unwrap_err()
+        };
+        assert!(matches!(mistake("auditLog()"), FilterError::Unsupported { .. }));
+        assert_eq!(
+            mistake("OTelBaggage(1)"),
+            FilterError::IsPredicate("OTelBaggage".to_owned())
+        );
+        assert_eq!(
+            mistake("Weight(1)"),
+            FilterError::IsPredicate("Weight".to_owned())
+        );
+        assert_eq!(mistake("none()"), FilterError::Unknown("none".to_owned()));
+        assert!(
+            Filters::unsupported().all(|(name, _)| !Filters::default().specs.contains_key(name)),
+            "what is there is not supported"
+        );
     }
 }

@@ -23,7 +23,7 @@ pub struct RouteSettings {
     pub balance_factor: Option<f64>,
     /// How new endpoints begin. Default: as all others.
     pub fade_in: Option<FadeIn>,
-    /// When endpoints were made, by their address. Default: when they were first seen.
+    /// When endpoints were made, by their host and port in lower case. Default: when they were first seen.
     pub created: Vec<(String, SystemTime)>,
     /// Which answers have a line in the access log. Default: as the server says.
     pub access_log: Option<AccessLog>,
@@ -34,7 +34,7 @@ pub struct RouteSettings {
 }
 
 /// When a backend is left alone.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Breaker {
     /// What opens it; `None` leaves that to less specific settings.
     pub kind: Option<BreakerKind>,

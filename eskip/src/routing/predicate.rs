@@ -1,6 +1,7 @@
 //! What must hold for a request to be a route's.
 
-mod claims;
+pub(crate) mod baggage;
+pub(crate) mod claims;
 mod client;
 mod fields;
 mod forwarded;
@@ -39,6 +40,20 @@ pub trait PredicateSpec: Send + Sync {
     ///
     /// Arguments that say nothing.
     fn create(&self, args: &[Arg]) -> Result<Box<dyn Predicate>, ArgsError>;
+
+    /// What the manual says of it.
+    fn about(&self) -> About {
+        About::default()
+    }
+}
+
+/// What a manual says of a predicate or of a filter.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct About {
+    /// When it holds, or what it does, in a few words.
+    pub does: &'static str,
+    /// A call that is valid.
+    pub example: &'static str,
 }
 
 /// Why arguments are refused: a sentence without a full stop, such as `expected one method`.
@@ -55,7 +70,28 @@ pub struct Predicates {
 }
 
 /// Makes a predicate of a function.
-struct Spec<F>(&'static str, F);
+struct Spec<F>(&'static str, About, F);
+
+/// What tables know by themselves: name, when it holds, example.
+const OF_TABLES: &[(&str, &str, &str)] = &[
+    ("*", "always; a route without predicates is written so", "*"),
+    ("Any", "deprecated: always, as `*`", "Any()"),
+    (
+        "Path",
+        "the path is this one; `:name` is any segment, `*name` at the end any rest",
+        r#"Path("/users/:id")"#,
+    ),
+    (
+        "PathSubtree",
+        "the path is this one or below it",
+        r#"PathSubtree("/api")"#,
+    ),
+    (
+        "Weight",
+        "always; of routes with the same path the one of greater weight comes first",
+        "Weight(10)",
+    ),
+];
 
 // === impl Predicates ===
 
@@ -84,6 +120,7 @@ impl Predicates {
         "JWTPayloadAnyKVRegexp",
         "Method",
         "Methods",
+        "OTelBaggage",
         "PathRegexp",
         "QueryParam",
         "Shutdown",
@@ -108,6 +145,7 @@ impl Predicates {
         traffic::add(&mut all);
         forwarded::add(&mut all);
         claims::add(&mut all);
+        baggage::add(&mut all);
         all
     }
 
@@ -121,19 +159,31 @@ impl Predicates {
         self.specs.keys().copied()
     }
 
+    /// What the manual says of each kind, and of what tables know by themselves, by name.
+    pub fn all(&self) -> impl Iterator<Item = (&'static str, About)> {
+        let of_tables = OF_TABLES
+            .iter()
+            .map(|(name, does, example)| (*name, About { does, example }));
+        let others = self.specs.iter().map(|(name, spec)| (*name, spec.about()));
+        let all: BTreeMap<_, _> = of_tables.chain(others).collect();
+        all.into_iter()
+    }
+
     /// The predicate of a call; `None` if there is no such kind.
     pub(crate) fn create(&self, call: &Call) -> Option<Result<Box<dyn Predicate>, ArgsError>> {
         Some(self.specs.get(call.name.as_str())?.create(&call.args))
     }
 
-    /// Adds a kind by a function that makes one.
+    /// Adds a kind by a function that makes one, with what the manual says of it.
     fn add<P: Predicate + 'static>(
         &mut self,
         name: &'static str,
+        (does, example): (&'static str, &'static str),
         create: impl Fn(&[Arg]) -> Result<P, ArgsError> + Send + Sync + 'static,
     ) {
         self.register(Spec(
             name,
+            About { does, example },
             move |args: &[Arg]| -> Result<Box<dyn Predicate>, ArgsError> { Ok(Box::new(create(args)?)) },
         ));
     }
@@ -160,7 +210,11 @@ where
     }
 
     fn create(&self, args: &[Arg]) -> Result<Box<dyn Predicate>, ArgsError> {
-        self.1(args)
+        self.2(args)
+    }
+
+    fn about(&self) -> About {
+        self.1
     }
 }
 

@@ -1,5 +1,6 @@
 //! Which route a request is for.
 
+mod arguments;
 mod paths;
 mod predicates;
 mod table;

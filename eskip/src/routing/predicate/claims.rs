@@ -1,5 +1,6 @@
 //! Predicates of what a JSON Web Token claims, which nobody has verified.
 
+use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use regex::Regex;
 use serde_json::{Map, Value};
@@ -24,14 +25,38 @@ enum Wanted {
 pub(super) fn add(all: &mut Predicates) {
     let text = |text: &str| Ok(Wanted::Text(text.to_owned()));
     let pattern = |text: &str| Ok(Wanted::Regexp(regexp(text)?));
-    all.add("JWTPayloadAnyKV", move |args| Claims::new(false, args, text));
-    all.add("JWTPayloadAllKV", move |args| Claims::new(true, args, text));
-    all.add("JWTPayloadAnyKVRegexp", move |args| {
-        Claims::new(false, args, pattern)
-    });
-    all.add("JWTPayloadAllKVRegexp", move |args| {
-        Claims::new(true, args, pattern)
-    });
+    all.add(
+        "JWTPayloadAnyKV",
+        (
+            "a claim of the bearer token, which nobody verified, is one of these",
+            r#"JWTPayloadAnyKV("iss", "https://issuer.example.org")"#,
+        ),
+        move |args| Claims::new(false, args, text),
+    );
+    all.add(
+        "JWTPayloadAllKV",
+        (
+            "claims of the bearer token, which nobody verified, are all these",
+            r#"JWTPayloadAllKV("iss", "https://issuer.example.org", "sub", "joan")"#,
+        ),
+        move |args| Claims::new(true, args, text),
+    );
+    all.add(
+        "JWTPayloadAnyKVRegexp",
+        (
+            "a claim of the bearer token, which nobody verified, matches one of these expressions",
+            r#"JWTPayloadAnyKVRegexp("iss", /example[.]org$/)"#,
+        ),
+        move |args| Claims::new(false, args, pattern),
+    );
+    all.add(
+        "JWTPayloadAllKVRegexp",
+        (
+            "claims of the bearer token, which nobody verified, match all these expressions",
+            r#"JWTPayloadAllKVRegexp("iss", /example[.]org$/, "sub", /^j/)"#,
+        ),
+        move |args| Claims::new(true, args, pattern),
+    );
 }
 
 impl Claims {
@@ -56,9 +81,9 @@ impl Claims {
     }
 }
 
-/// The claims of the bearer's token.
-fn claims(asked: &Asked<'_>) -> Option<Map<String, Value>> {
-    let value = asked.values(&AUTHORIZATION).next()?;
+/// The claims of the bearer's token, which nobody has verified.
+pub(crate) fn token_payload(headers: &HeaderMap) -> Option<Map<String, Value>> {
+    let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("bearer") {
         return None;
@@ -68,7 +93,9 @@ fn claims(asked: &Asked<'_>) -> Option<Map<String, Value>> {
 
 impl Predicate for Claims {
     fn holds(&self, asked: &Asked<'_>) -> bool {
-        let Some(claims) = claims(asked) else { return false };
+        let Some(claims) = token_payload(asked.headers) else {
+            return false;
+        };
         let holds = |(name, wanted): &(String, Wanted)| {
             let value = claims.get(name).and_then(Value::as_str);
             value.is_some_and(|value| match wanted {

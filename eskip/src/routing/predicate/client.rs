@@ -29,9 +29,30 @@ enum Of {
 }
 
 pub(super) fn add(all: &mut Predicates) {
-    all.add("ClientIP", |args| Networks::new(Of::Peer, args));
-    all.add("Source", |args| Networks::new(Of::First, args));
-    all.add("SourceFromLast", |args| Networks::new(Of::Last, args));
+    all.add(
+        "ClientIP",
+        (
+            "who is connected has an address in one of these networks",
+            r#"ClientIP("10.0.0.0/8", "::1")"#,
+        ),
+        |args| Networks::new(Of::Peer, args),
+    );
+    all.add(
+        "Source",
+        (
+            "the first address of X-Forwarded-For, which clients can write, is in one of these networks",
+            r#"Source("10.0.0.0/8")"#,
+        ),
+        |args| Networks::new(Of::First, args),
+    );
+    all.add(
+        "SourceFromLast",
+        (
+            "the last address of X-Forwarded-For is in one of these networks",
+            r#"SourceFromLast("10.0.0.0/8")"#,
+        ),
+        |args| Networks::new(Of::Last, args),
+    );
 }
 
 impl Networks {

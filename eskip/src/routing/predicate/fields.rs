@@ -33,43 +33,85 @@ struct Cookie(String, Regex);
 struct QueryParam(String, Option<Regex>);
 
 pub(super) fn add(all: &mut Predicates) {
-    all.add("PathRegexp", |args| {
-        let [text] = texts(args, "one regular expression")?;
-        Ok(PathRegexp(regexp(text)?))
-    });
-    all.add("Header", |args| {
-        let [name, value] = texts(args, "a name and a value")?;
-        Ok(Header(field_name(name)?, value.to_owned()))
-    });
-    all.add("HeaderRegexp", |args| {
-        let [name, text] = texts(args, "a name and a regular expression")?;
-        Ok(HeaderRegexp(field_name(name)?, regexp(text)?))
-    });
-    all.add("HeaderSHA256", |args| {
-        let what = "a name and one or more hashes of 64 hexadecimal digits";
-        match all_texts(args, what)?.split_first() {
-            Some((name, hashes)) if !hashes.is_empty() => {
-                let hashes: Option<Vec<[u8; 32]>> = hashes.iter().map(|text| hash(text)).collect();
-                Ok(HeaderSha256(
-                    field_name(name)?,
-                    hashes.ok_or_else(|| expected(what))?,
-                ))
+    all.add(
+        "PathRegexp",
+        (
+            "the path, decoded, matches a regular expression",
+            r#"PathRegexp(/[.]css$/)"#,
+        ),
+        |args| {
+            let [text] = texts(args, "one regular expression")?;
+            Ok(PathRegexp(regexp(text)?))
+        },
+    );
+    all.add(
+        "Header",
+        (
+            "a field has this value",
+            r#"Header("X-Requested-With", "XMLHttpRequest")"#,
+        ),
+        |args| {
+            let [name, value] = texts(args, "a name and a value")?;
+            Ok(Header(field_name(name)?, value.to_owned()))
+        },
+    );
+    all.add(
+        "HeaderRegexp",
+        (
+            "a value of a field matches a regular expression",
+            r#"HeaderRegexp("Accept", /^application\/json/)"#,
+        ),
+        |args| {
+            let [name, text] = texts(args, "a name and a regular expression")?;
+            Ok(HeaderRegexp(field_name(name)?, regexp(text)?))
+        },
+    );
+    all.add(
+        "HeaderSHA256",
+        (
+            "a value of a field has one of these hashes; so the route need not show a secret",
+            r#"HeaderSHA256("X-Secret", "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b")"#,
+        ),
+        |args| {
+            let what = "a name and one or more hashes of 64 hexadecimal digits";
+            match all_texts(args, what)?.split_first() {
+                Some((name, hashes)) if !hashes.is_empty() => {
+                    let hashes: Option<Vec<[u8; 32]>> = hashes.iter().map(|text| hash(text)).collect();
+                    Ok(HeaderSha256(
+                        field_name(name)?,
+                        hashes.ok_or_else(|| expected(what))?,
+                    ))
+                }
+                _ => wanted(what),
             }
-            _ => wanted(what),
-        }
-    });
-    all.add("Cookie", |args| {
-        let [name, text] = texts(args, "a name and a regular expression")?;
-        Ok(Cookie(name.to_owned(), regexp(text)?))
-    });
-    all.add("QueryParam", |args| {
-        let what = "a name, and perhaps a regular expression";
-        match all_texts(args, what)?.as_slice() {
-            [name] => Ok(QueryParam((*name).to_owned(), None)),
-            [name, text] => Ok(QueryParam((*name).to_owned(), Some(regexp(text)?))),
-            _ => wanted(what),
-        }
-    });
+        },
+    );
+    all.add(
+        "Cookie",
+        (
+            "the first cookie of a name matches a regular expression",
+            r#"Cookie("alpha", /^enabled$/)"#,
+        ),
+        |args| {
+            let [name, text] = texts(args, "a name and a regular expression")?;
+            Ok(Cookie(name.to_owned(), regexp(text)?))
+        },
+    );
+    all.add(
+        "QueryParam",
+        (
+            "the query has a parameter, with a value that matches a regular expression if one is given",
+            r#"QueryParam("q", /^[a-z]+$/)"#,
+        ),
+        |args| {
+            let what = "a name, and perhaps a regular expression";
+            match all_texts(args, what)?.as_slice() {
+                [name] => Ok(QueryParam((*name).to_owned(), None)),
+                [name, text] => Ok(QueryParam((*name).to_owned(), Some(regexp(text)?))),
+                _ => wanted(what),
+            }
+        },
+    );
 }
 
 fn hash(text: &str) -> Option<[u8; 32]> {

@@ -15,14 +15,28 @@ struct ForwardedHost(Regex);
 struct ForwardedProtocol(String);
 
 pub(super) fn add(all: &mut Predicates) {
-    all.add("ForwardedHost", |args| {
-        let [text] = texts(args, "one regular expression")?;
-        Ok(ForwardedHost(regexp(text)?))
-    });
-    all.add("ForwardedProtocol", |args| match texts(args, "http or https")? {
-        [scheme @ ("http" | "https")] => Ok(ForwardedProtocol(scheme.to_owned())),
-        _ => wanted("http or https"),
-    });
+    all.add(
+        "ForwardedHost",
+        (
+            "the last host of the field Forwarded matches a regular expression",
+            r#"ForwardedHost(/^example[.]org$/)"#,
+        ),
+        |args| {
+            let [text] = texts(args, "one regular expression")?;
+            Ok(ForwardedHost(regexp(text)?))
+        },
+    );
+    all.add(
+        "ForwardedProtocol",
+        (
+            "the last protocol of the field Forwarded is http or https",
+            r#"ForwardedProtocol("https")"#,
+        ),
+        |args| match texts(args, "http or https")? {
+            [scheme @ ("http" | "https")] => Ok(ForwardedProtocol(scheme.to_owned())),
+            _ => wanted("http or https"),
+        },
+    );
 }
 
 /// The last value of a parameter in the whole chain.

@@ -26,22 +26,36 @@ enum Expression {
 struct HostAny(Vec<String>);
 
 pub(super) fn add(all: &mut Predicates) {
-    all.add("Host", |args| {
-        let [text] = texts(args, "one regular expression")?;
-        let text = any_label(text);
-        let expression = match hosts::Known::of_regexp(&text) {
-            Some(known) => Expression::Known(known),
-            None => Expression::Regexp(regexp(&text)?),
-        };
-        Ok(Host {
-            expression,
-            hosts: hosts::of_regexp(&text),
-        })
-    });
-    all.add("HostAny", |args| {
-        let hosts = some_texts(args, "one or more hosts")?;
-        Ok(HostAny(hosts.into_iter().map(str::to_owned).collect()))
-    });
+    all.add(
+        "Host",
+        (
+            "the Host, with its port, matches a regular expression",
+            r#"Host(/^www[.]example[.]org$/)"#,
+        ),
+        |args| {
+            let [text] = texts(args, "one regular expression")?;
+            let text = any_label(text);
+            let expression = match hosts::Known::of_regexp(&text) {
+                Some(known) => Expression::Known(known),
+                None => Expression::Regexp(regexp(&text)?),
+            };
+            Ok(Host {
+                expression,
+                hosts: hosts::of_regexp(&text),
+            })
+        },
+    );
+    all.add(
+        "HostAny",
+        (
+            "the Host, with its port, is one of these",
+            r#"HostAny("example.org", "example.org:8080")"#,
+        ),
+        |args| {
+            let hosts = some_texts(args, "one or more hosts")?;
+            Ok(HostAny(hosts.into_iter().map(str::to_owned).collect()))
+        },
+    );
 }
 
 /// `*.example.org`, which is no regular expression, is any one label before the rest.

@@ -31,45 +31,71 @@ struct Tee(String);
 struct ContentLengthBetween(u64, u64);
 
 pub(super) fn add(all: &mut Predicates) {
-    all.add("True", |_| Ok(Always(true)));
-    all.add("False", |_| Ok(Always(false)));
-    all.add("Method", |args| {
+    all.add("True", ("always", r#"True()"#), |_| Ok(Always(true)));
+    all.add("False", ("never", r#"False()"#), |_| Ok(Always(false)));
+    all.add("Method", ("the method is this one", r#"Method("GET")"#), |args| {
         let [method] = texts(args, "one method")?;
         // As it is written: methods are compared as they are.
         Ok(Methods(vec![method.parse().or_else(|_| wanted("one method"))?]))
     });
-    all.add("Methods", |args| {
-        let names = some_texts(args, "one or more methods")?;
-        let one = |name: &&str| {
-            let upper = name.to_ascii_uppercase();
-            let known = METHODS
-                .contains(&upper.as_str())
-                .then(|| upper.parse().ok())
-                .flatten();
-            known.ok_or_else(|| ArgsError(format!("{name:?} is none of {}", METHODS.join(", "))))
-        };
-        Ok(Methods(names.iter().map(one).collect::<Result<_, _>>()?))
-    });
-    all.add("Shutdown", |args| {
-        match all_texts(args, "no arguments")?.as_slice() {
+    all.add(
+        "Methods",
+        (
+            "the method is one of these, in any case",
+            r#"Methods("GET", "HEAD")"#,
+        ),
+        |args| {
+            let names = some_texts(args, "one or more methods")?;
+            let one = |name: &&str| {
+                let upper = name.to_ascii_uppercase();
+                let known = METHODS
+                    .contains(&upper.as_str())
+                    .then(|| upper.parse().ok())
+                    .flatten();
+                known.ok_or_else(|| ArgsError(format!("{name:?} is none of {}", METHODS.join(", "))))
+            };
+            Ok(Methods(names.iter().map(one).collect::<Result<_, _>>()?))
+        },
+    );
+    all.add(
+        "Shutdown",
+        (
+            "the process was told to stop; so a health check can fail while requests still come",
+            r#"Shutdown()"#,
+        ),
+        |args| match all_texts(args, "no arguments")?.as_slice() {
             [] => Ok(Shutdown),
             _ => wanted("no arguments"),
-        }
-    });
-    all.add("Tee", |args| {
-        let [label] = texts(args, "one label")?;
-        Ok(Tee(label.to_owned()))
-    });
-    all.add("ContentLengthBetween", |args| {
-        let what = "two lengths in bytes, the first below the second";
-        match args {
-            [Arg::Number(from), Arg::Number(to)] => match (whole(*from), whole(*to)) {
-                (Some(from), Some(to)) if from < to => Ok(ContentLengthBetween(from, to)),
+        },
+    );
+    all.add(
+        "Tee",
+        (
+            "the request was doubled by `teeLoopback` with this label",
+            r#"Tee("shadow")"#,
+        ),
+        |args| {
+            let [label] = texts(args, "one label")?;
+            Ok(Tee(label.to_owned()))
+        },
+    );
+    all.add(
+        "ContentLengthBetween",
+        (
+            "the body has from so many to below so many bytes",
+            r#"ContentLengthBetween(0, 5000)"#,
+        ),
+        |args| {
+            let what = "two lengths in bytes, the first below the second";
+            match args {
+                [Arg::Number(from), Arg::Number(to)] => match (whole(*from), whole(*to)) {
+                    (Some(from), Some(to)) if from < to => Ok(ContentLengthBetween(from, to)),
+                    _ => wanted(what),
+                },
                 _ => wanted(what),
-            },
-            _ => wanted(what),
-        }
-    });
+            }
+        },
+    );
 }
 
 /// A number that counts something.

@@ -25,26 +25,51 @@ const DATE: &str =
     "a date: RFC 3339, or without offset and the name of a time zone behind it, or seconds since 1970";
 
 pub(super) fn add(all: &mut Predicates, zone: TimeZone) {
-    all.add("After", |args| Ok(Window(Some(date(args)?), None)));
-    all.add("Before", |args| Ok(Window(None, Some(date(args)?))));
-    all.add("Between", |args| {
-        let (from, to) = match args {
-            [from, to] => (date(std::slice::from_ref(from))?, date(std::slice::from_ref(to))?),
-            [from, to, zone] => (
-                date(&[from.clone(), zone.clone()])?,
-                date(&[to.clone(), zone.clone()])?,
-            ),
-            _ => return wanted(&format!("two times {DATE}")),
-        };
-        if from >= to {
-            return Err(ArgsError("the first date is not before the second".to_owned()));
-        }
-        Ok(Window(Some(from), Some(to)))
-    });
-    all.add("Cron", move |args| {
-        let [mask] = texts(args, "one mask of five fields")?;
-        Cron::new(mask, zone.clone())
-    });
+    all.add(
+        "After",
+        ("from this moment on", r#"After("2026-01-31T15:30:00Z")"#),
+        |args| Ok(Window(Some(date(args)?), None)),
+    );
+    all.add(
+        "Before",
+        (
+            "before this moment",
+            r#"Before("2026-01-31T15:30:00", "Europe/Berlin")"#,
+        ),
+        |args| Ok(Window(None, Some(date(args)?))),
+    );
+    all.add(
+        "Between",
+        (
+            "from one moment to before another",
+            r#"Between(1767225600, 1769904000)"#,
+        ),
+        |args| {
+            let (from, to) = match args {
+                [from, to] => (date(std::slice::from_ref(from))?, date(std::slice::from_ref(to))?),
+                [from, to, zone] => (
+                    date(&[from.clone(), zone.clone()])?,
+                    date(&[to.clone(), zone.clone()])?,
+                ),
+                _ => return wanted(&format!("two times {DATE}")),
+            };
+            if from >= to {
+                return Err(ArgsError("the first date is not before the second".to_owned()));
+            }
+            Ok(Window(Some(from), Some(to)))
+        },
+    );
+    all.add(
+        "Cron",
+        (
+            "minute, hour, day, month and day of the week, Sunday being 0, all are in a mask",
+            r#"Cron("* 9-17 * * 1-5")"#,
+        ),
+        move |args| {
+            let [mask] = texts(args, "one mask of five fields")?;
+            Cron::new(mask, zone.clone())
+        },
+    );
 }
 
 fn date(args: &[Arg]) -> Result<Timestamp, ArgsError> {
