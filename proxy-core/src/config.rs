@@ -16,6 +16,7 @@ mod matchers;
 mod metrics;
 mod proxies;
 mod routes;
+pub(crate) mod skipper;
 mod sockets;
 mod support;
 mod transport;

@@ -8,6 +8,7 @@ mod facts;
 mod figures;
 mod listeners;
 mod reconciler;
+mod routes;
 
 use std::fmt;
 use std::net::SocketAddr;

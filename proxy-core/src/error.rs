@@ -100,6 +100,14 @@ pub(crate) enum Reason {
     NothingCaught,
     /// Routes lead deeper into routes than they may.
     TooDeep,
+    /// A request went through Skipper's routes more often than it may.
+    TooManyLoopbacks,
+    /// A filter failed.
+    FilterPanicked,
+    /// No filter has said where a request to a dynamic backend goes.
+    NoTarget,
+    /// The routes were not read yet.
+    NotLoaded,
 }
 
 /// One failed request.
@@ -110,7 +118,7 @@ pub(crate) struct Failure {
     /// The seconds after which trying again makes sense.
     pub(crate) retry_after: Option<u8>,
     pub(crate) phase: Phase,
-    source: Option<Box<dyn StdError + Send + Sync>>,
+    pub(crate) source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
 /// A body is longer than configured.
@@ -158,7 +166,11 @@ impl Reason {
             | Self::BadStatus
             | Self::BadExpression
             | Self::NothingCaught
-            | Self::TooDeep => Side::Proxy,
+            | Self::TooDeep
+            | Self::TooManyLoopbacks
+            | Self::FilterPanicked
+            | Self::NoTarget
+            | Self::NotLoaded => Side::Proxy,
         }
     }
 
@@ -178,17 +190,24 @@ impl Reason {
             // As Caddy, which finds it out when it sends the request.
             | Self::BadMethod
             | Self::BadUpstream
-            | Self::BodySpent => StatusCode::BAD_GATEWAY,
+            | Self::BodySpent
+            | Self::NoTarget => StatusCode::BAD_GATEWAY,
             Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
-            Self::NoUpstream | Self::Busy | Self::AuthenticationBusy => StatusCode::SERVICE_UNAVAILABLE,
+            Self::NoUpstream | Self::Busy | Self::AuthenticationBusy | Self::NotLoaded => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             Self::NoTunnel => StatusCode::NOT_IMPLEMENTED,
             Self::NoRoute => StatusCode::NOT_FOUND,
             Self::Misdirected => StatusCode::MISDIRECTED_REQUEST,
             Self::Unauthenticated => StatusCode::UNAUTHORIZED,
             Self::BodyTooLong => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::Raised | Self::BadStatus | Self::BadExpression | Self::NothingCaught | Self::TooDeep => {
-                StatusCode::INTERNAL_SERVER_ERROR
-            }
+            Self::Raised
+            | Self::BadStatus
+            | Self::BadExpression
+            | Self::NothingCaught
+            | Self::TooDeep
+            | Self::TooManyLoopbacks
+            | Self::FilterPanicked => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Loop => StatusCode::LOOP_DETECTED,
         }
     }
@@ -221,7 +240,11 @@ impl Reason {
             | Self::BadStatus
             | Self::BadExpression
             | Self::NothingCaught
-            | Self::TooDeep => Phase::Routes,
+            | Self::TooDeep
+            | Self::TooManyLoopbacks
+            | Self::FilterPanicked
+            | Self::NoTarget
+            | Self::NotLoaded => Phase::Routes,
         }
     }
 
@@ -260,6 +283,10 @@ impl Reason {
             Self::BadExpression => "an expression has no value for this request",
             Self::NothingCaught => "copy_response stands outside of handle_response",
             Self::TooDeep => "the routes lead too deep into each other",
+            Self::TooManyLoopbacks => "the request went through the routes too often",
+            Self::FilterPanicked => "a filter failed",
+            Self::NoTarget => "no filter says where the request goes",
+            Self::NotLoaded => "the routes are not loaded yet",
         }
     }
 }

@@ -72,7 +72,13 @@ pub(crate) async fn explain(
 ) -> Result<Explanation, ExplainError> {
     let (tls, port) = scheme_and_port(&inquiry.url).ok_or(ExplainError::Url)?;
     let quiet = without_logs(config);
-    let Compiled { view, listeners, .. } = compile::compile(&quiet, surroundings)?;
+    let Compiled {
+        view,
+        tables,
+        listeners,
+        ..
+    } = compile::compile(&quiet, surroundings)?;
+    let view = View::new(view, tables);
     let listener = listener(&listeners, tls, port).ok_or_else(|| ExplainError::NoListener {
         port,
         listening: listeners.iter().map(|one| one.address.to_string()).collect(),

@@ -33,6 +33,7 @@ mod proxy;
 mod request;
 mod response_matcher;
 mod routing;
+mod skipper;
 mod snapshot;
 mod stats;
 mod tasks;

@@ -87,12 +87,15 @@ pub(crate) fn view(caddyfile: &str) -> Arc<Snapshot<View>> {
         directories: Directories::default(),
         consuls: Arc::default(),
         geo: Arc::new(Sources::new(None, &Environment::default(), 1)),
+        skipper: Arc::default(),
+        filters: Filters::default(),
+        predicates: Predicates::default(),
         environment: Environment::default(),
         bare_line_feeds: false,
         strict: false,
     };
-    let compiled = compile::compile(&config, &surroundings);
-    Arc::new(Snapshot::new(compiled.expect("the configuration is good").view))
+    let compiled = compile::compile(&config, &surroundings).expect("the configuration is good");
+    Arc::new(Snapshot::new(View::new(compiled.view, compiled.tables)))
 }
 
 impl Bench {

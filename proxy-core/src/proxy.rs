@@ -7,6 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use caddy_config::Config;
+use eskip::filters::Filters;
+use eskip::routing::Predicates;
+use jiff::tz::TimeZone;
 use tokio::sync::mpsc;
 use tokio::time;
 use tokio_util::sync::CancellationToken;
@@ -55,6 +58,10 @@ pub struct Options {
     pub strict: bool,
     /// Log files that are open, for who writes some of them too. Default: none.
     pub log_files: LogFiles,
+    /// The filters that routes of an `eskip` handler may have. Default: all that there are; more can be registered.
+    pub filters: Filters,
+    /// The predicates that they may have. Default: all that there are, with the time zone of the system for `Cron`.
+    pub predicates: Predicates,
     /// What the placeholders `{env.NAME}` stand for. Default: nothing.
     pub environment: Environment,
 }
@@ -103,6 +110,8 @@ impl Default for Options {
             bare_line_feeds: false,
             strict: false,
             log_files: LogFiles::default(),
+            filters: Filters::default(),
+            predicates: Predicates::new(TimeZone::system()),
             environment: Environment::default(),
         }
     }
@@ -246,6 +255,7 @@ impl Proxy {
                 Arc::clone(&self.geo).run(background.clone()),
                 Arc::clone(&self.certificates).run(background.clone()),
                 Arc::clone(&self.reconciler).run(background.clone()),
+                Arc::clone(&self.reconciler).follow_routes(background.clone()),
                 Arc::clone(&self.embedded).sweep(background.clone()),
             );
         });
@@ -318,6 +328,9 @@ fn surroundings(options: &Options) -> Result<Surroundings, BuildErrors> {
             &options.environment,
             options.workers.max(1) + 1,
         )),
+        skipper: Arc::default(),
+        filters: options.filters.clone(),
+        predicates: options.predicates.clone(),
         environment: options.environment.clone(),
         bare_line_feeds: options.bare_line_feeds,
         strict: options.strict,

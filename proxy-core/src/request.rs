@@ -49,6 +49,12 @@ pub(crate) struct Context {
     pub(crate) caught: Option<Box<Response<Body>>>,
     /// What few configurations ask for.
     pub(crate) facts: Option<Box<Facts>>,
+    /// Where the filters of a route let it go, as `host:port`.
+    pub(crate) dynamic: Option<Box<str>>,
+    /// What the filters of a route want its upstream to be chosen by.
+    pub(crate) hash_key: Option<Box<str>>,
+    /// The upstream is told the Host that is there, not its own.
+    pub(crate) keeps_host: bool,
     uuid: OnceCell<String>,
     form: Form,
 }
@@ -143,6 +149,9 @@ impl Context {
             error: None,
             caught: None,
             facts: None,
+            dynamic: None,
+            hash_key: None,
+            keeps_host: false,
             uuid: OnceCell::new(),
             form: Form::Unknown,
         }

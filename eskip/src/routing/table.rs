@@ -75,6 +75,16 @@ pub enum InvalidReason {
     /// Another route that comes later has the same id.
     #[error("other: another route has the same id")]
     Repeated,
+    /// A filter cannot be made.
+    #[cfg(feature = "filters")]
+    #[error(transparent)]
+    Filter(#[from] crate::filters::FilterError),
+    /// The backend cannot be used; for whoever runs the routes to say.
+    #[error("failed_backend_split: {0}")]
+    Backend(String),
+    /// What was to be changed in the route made no sense. The route stays as it was.
+    #[error("other: not changed: {0}")]
+    Edit(String),
 }
 
 /// What a table says of one of its routes, for one request.

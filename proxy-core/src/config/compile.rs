@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use caddy_config as model;
+use eskip::filters::Filters;
+use eskip::routing::Predicates;
 use http::header::HeaderName;
 
 use super::connection_policies::{self, Plans};
@@ -16,7 +18,7 @@ use crate::auth::Verifier;
 use crate::environment::Environment;
 use crate::failure_log::FailureGates;
 use crate::forward::proxy::Proxy;
-use crate::forward::view::{Entry, ServerView, View};
+use crate::forward::view::{Base, Clusters, Entry, ServerView};
 use crate::geo::{Asking, Source, Sources, Terms};
 use crate::http::forwarded::Trusted;
 use crate::http::frames::FrameLimits;
@@ -27,6 +29,7 @@ use crate::log::{FileSettings, LogFiles, LogWriter};
 use crate::metrics::Metrics;
 use crate::routing::regexp::Groups;
 use crate::routing::slots::Slots;
+use crate::skipper::{self, table::Table};
 use crate::tls::client::SystemRoots;
 use crate::tls::{Certificates, TlsPlan};
 use crate::upstream::cluster::Cluster;
@@ -47,7 +50,9 @@ const MIN_HEAD: u32 = 8 * 1024;
 /// What a configuration becomes.
 #[derive(Debug, Default)]
 pub(crate) struct Compiled {
-    pub(crate) view: View,
+    pub(crate) view: Base,
+    /// What the `eskip` handlers use.
+    pub(crate) tables: Vec<Arc<Table>>,
     pub(crate) listeners: Vec<Planned>,
     pub(crate) warnings: Vec<String>,
 }
@@ -87,6 +92,11 @@ pub(crate) struct Surroundings {
     pub(crate) consuls: Arc<Consuls>,
     /// Who knows the countries of clients.
     pub(crate) geo: Arc<Sources>,
+    /// Where the routes of `eskip` handlers come from.
+    pub(crate) skipper: Arc<skipper::source::Sources>,
+    /// What those routes may name.
+    pub(crate) filters: Filters,
+    pub(crate) predicates: Predicates,
     /// What `{env.NAME}` stands for.
     pub(crate) environment: Environment,
     /// Whether a line of a request's head may end with a line feed alone.
@@ -108,6 +118,8 @@ pub(crate) struct Compiler<'a> {
     pub(crate) clusters: Vec<Cluster>,
     /// What each of them has beside.
     pub(crate) proxies: Vec<Option<Box<Proxy>>>,
+    /// The routes of each `eskip` so far.
+    pub(crate) tables: Vec<Arc<Table>>,
     /// The number of `doors_handler`s so far.
     pub(crate) doors: usize,
     /// The server that is being compiled.
@@ -137,26 +149,9 @@ pub(crate) struct Compiler<'a> {
 /// Compiles `config`. Logs are opened and certificates loaded; no socket is bound.
 pub(crate) fn compile(config: &model::Config, surroundings: &Surroundings) -> Result<Compiled, BuildErrors> {
     let mut compiler = Compiler {
-        surroundings,
-        resolvers: &surroundings.resolvers,
-        errors: Vec::new(),
-        warnings: Vec::new(),
-        clusters: Vec::new(),
         metrics: config.apps.http.as_ref().and_then(|app| app.metrics),
-        log_files: Vec::new(),
-        proxies: Vec::new(),
-        doors: 0,
-        server: String::new(),
-        noted: BTreeSet::new(),
-        slots: Slots::default(),
-        names: Arc::default(),
-        groups: Vec::new(),
-        doors_of_server: Vec::new(),
-        named: BTreeMap::new(),
-        lanes: HashMap::new(),
         countries: handlers::countries(config, surroundings),
-        geo: Vec::new(),
-        system_roots: None,
+        ..Compiler::new(surroundings)
     };
     let compiled = compiler.compile(config);
     let Compiler {
@@ -165,6 +160,7 @@ pub(crate) fn compile(config: &model::Config, surroundings: &Surroundings) -> Re
         clusters,
         log_files,
         proxies,
+        tables,
         countries,
         mut geo,
         ..
@@ -174,7 +170,7 @@ pub(crate) fn compile(config: &model::Config, surroundings: &Surroundings) -> Re
     }
     let (servers, listeners) = compiled;
     let grace = config.apps.http.as_ref().and_then(|app| app.grace_period);
-    let mut view = View::new(servers, clusters, proxies, grace);
+    let mut view = Base::new(servers, Clusters::new(clusters, proxies), grace);
     geo.extend(countries.asked());
     view.geo = geo;
     view.log_files = log_files;
@@ -186,6 +182,7 @@ pub(crate) fn compile(config: &model::Config, surroundings: &Surroundings) -> Re
         .unwrap_or_default();
     Ok(Compiled {
         view,
+        tables,
         listeners,
         warnings,
     })
@@ -209,6 +206,35 @@ impl Planned {
 }
 
 // === impl Compiler ===
+
+impl<'a> Compiler<'a> {
+    /// One that has compiled nothing yet.
+    pub(super) fn new(surroundings: &'a Surroundings) -> Self {
+        Self {
+            surroundings,
+            resolvers: &surroundings.resolvers,
+            errors: Vec::new(),
+            warnings: Vec::new(),
+            clusters: Vec::new(),
+            metrics: None,
+            log_files: Vec::new(),
+            proxies: Vec::new(),
+            tables: Vec::new(),
+            doors: 0,
+            server: String::new(),
+            noted: BTreeSet::new(),
+            slots: Slots::default(),
+            names: Arc::default(),
+            groups: Vec::new(),
+            doors_of_server: Vec::new(),
+            named: BTreeMap::new(),
+            lanes: HashMap::new(),
+            countries: Asking::default(),
+            geo: Vec::new(),
+            system_roots: None,
+        }
+    }
+}
 
 impl Compiler<'_> {
     fn compile(&mut self, config: &model::Config) -> (Vec<ServerView>, Vec<Planned>) {

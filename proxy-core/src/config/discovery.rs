@@ -70,6 +70,20 @@ impl<'b, 'c> Sources<'b, 'c> {
         Some((dynamic, self.queries))
     }
 
+    /// What filters name for each request.
+    pub(super) fn of_filters(mut self) -> Option<(Dynamic, Vec<Query>)> {
+        let terms = self.terms(self.reach.servers, None, None);
+        let spec = Spec {
+            text: "filters".to_owned(),
+            targets: terms.clone(),
+            terms,
+            families: Families::Both,
+            max_requests: self.reach.most,
+        };
+        let finder = self.finder(spec, None, || Query::Filters)?;
+        Some((Dynamic::new(vec![finder], Vec::new()), self.queries))
+    }
+
     /// The upstream at an address without placeholders; `None` if it has some.
     pub(super) fn fixed(&mut self, upstream: &model::Upstream) -> Option<Upstream> {
         let Reach { ways, servers, .. } = self.reach;

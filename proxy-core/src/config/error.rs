@@ -86,6 +86,14 @@ pub enum BuildError {
         /// What to do instead.
         way_out: &'static str,
     },
+    /// Routes of an `eskip` that are none.
+    #[error("server {server}: eskip: {report}")]
+    Routes {
+        /// The server.
+        server: String,
+        /// What is wrong with them, and where.
+        report: String,
+    },
     /// A value that is not valid for its purpose.
     #[error("server {server}: {what}: `{value}`")]
     Value {

@@ -20,7 +20,7 @@ pub(super) use self::rewrite::rewrite;
 use super::compile::Compiler;
 use super::error::BuildError;
 use super::routes::{self, DoorsInScope};
-use super::{auth, encode, proxies, upstreams};
+use super::{auth, encode, proxies, skipper, upstreams};
 use crate::failure_log::FailureGates;
 use crate::routing::doors::Doors;
 use crate::routing::routes::{Authenticate, Handler, Metrics, Subroute};
@@ -69,6 +69,11 @@ fn one(compiler: &mut Compiler<'_>, handler: &model::Handler, scope: &mut DoorsI
             compiler.clusters.push(cluster);
             compiler.proxies.push(proxy);
             Handler::Proxy(compiler.clusters.len() - 1)
+        }
+        model::Handler::Eskip(eskip) => {
+            let table = skipper::table(compiler, eskip)?;
+            compiler.tables.push(table);
+            Handler::Skipper(compiler.tables.len() - 1)
         }
         model::Handler::Rewrite(rewrite) => Handler::Rewrite(Box::new(self::rewrite(compiler, rewrite))),
         model::Handler::StaticResponse(fixed) => {

@@ -67,6 +67,9 @@ pub(super) fn compile(
                 .unwrap_or(Streams::DEFAULT.buffer),
         },
         queries,
+        deadline: None,
+        is_silent: false,
+        absolute: false,
     }))
 }
 

@@ -34,6 +34,8 @@ pub(super) struct Ways {
     /// What is spoken without TLS.
     clear: Protocol,
     tls: Option<Tls>,
+    /// Whether upstreams are told their own host although no TLS is spoken.
+    tells_host: bool,
     /// Shared by those that have nothing of their own.
     plain: Arc<Way>,
 }
@@ -46,7 +48,11 @@ struct Tls {
 }
 
 /// The settings of `http`, and what leads to upstreams by them.
-pub(super) fn transport(compiler: &mut Compiler<'_>, http: &model::HttpTransport) -> (Transport, Ways) {
+pub(super) fn transport(
+    compiler: &mut Compiler<'_>,
+    http: &model::HttpTransport,
+    tells_host: bool,
+) -> (Transport, Ways) {
     let defaults = Transport::default();
     let nonzero = |limit: Option<Duration>| limit.filter(|limit| !limit.is_zero());
     let dial = Dial {
@@ -115,6 +121,7 @@ pub(super) fn transport(compiler: &mut Compiler<'_>, http: &model::HttpTransport
         number,
         clear,
         tls,
+        tells_host,
         plain,
     };
     (transport, ways)
@@ -134,11 +141,12 @@ impl Ways {
     /// The same; `None` if no certificate can be for `host`.
     fn lead_to(&self, host: &str, port: u16) -> Option<Arc<Way>> {
         let Some(tls) = &self.tls else {
-            if self.most.is_none() {
+            if self.most.is_none() && !self.tells_host {
                 return Some(Arc::clone(&self.plain));
             }
             let way = Way {
                 lane: self.lane,
+                host: self.tells_host.then(|| own_host(host, port, 80)).flatten(),
                 ..Way::plain(self.clear)
             };
             return Some(self.limited(&cluster::label(host, port), way));
@@ -146,8 +154,12 @@ impl Ways {
         let label = cluster::label(host, port);
         let mut way = Way {
             lane: self.lane,
-            // As Caddy: of ports without TLS, too.
-            host: HeaderValue::try_from(&*label).ok(),
+            host: if self.tells_host {
+                own_host(host, port, 443)
+            } else {
+                // As Caddy: with the port, and of ports without TLS, too.
+                HeaderValue::try_from(&*label).ok()
+            },
             ..Way::plain(self.clear)
         };
         if !tls.except_ports.contains(&port) {
@@ -208,7 +220,7 @@ impl Ways {
 
     /// Whether upstreams are told their own host.
     pub(super) fn set_host(&self) -> bool {
-        self.tls.is_some()
+        self.tls.is_some() || self.tells_host
     }
 }
 
@@ -228,6 +240,13 @@ impl Tls {
 }
 
 // === helpers ===
+
+/// What an upstream calls itself: with its port, if that is another one than usual.
+fn own_host(host: &str, port: u16, usual: u16) -> Option<HeaderValue> {
+    let label = cluster::label(host, port);
+    let name = label.strip_suffix(&format!(":{usual}")).filter(|_| port == usual);
+    HeaderValue::try_from(name.unwrap_or(&label)).ok()
+}
 
 /// Of all settings that a connection keeps for as long as it is open.
 fn lane(transport: &Transport) -> Lane {

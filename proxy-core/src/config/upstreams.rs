@@ -15,13 +15,30 @@ use super::support;
 use super::transport;
 use crate::failure_log::FailureGates;
 use crate::forward::query::Query;
-use crate::upstream::cluster::{Cluster, Source};
+use crate::upstream::cluster::{Cluster, SlowStart, Source};
 
 /// The upstreams of `proxy`, and what requests ask the sources of them for.
 pub(super) fn cluster(
     compiler: &mut Compiler<'_>,
     proxy: &model::ReverseProxy,
     scope: &DoorsInScope,
+) -> Option<(Cluster, Vec<Query>)> {
+    cluster_with(compiler, proxy, scope, false)
+}
+
+/// The same for a route of Skipper's: upstreams are told their own host, and where none is named, filters name it.
+pub(super) fn of_route(
+    compiler: &mut Compiler<'_>,
+    proxy: &model::ReverseProxy,
+) -> Option<(Cluster, Vec<Query>)> {
+    cluster_with(compiler, proxy, &DoorsInScope::new(), true)
+}
+
+fn cluster_with(
+    compiler: &mut Compiler<'_>,
+    proxy: &model::ReverseProxy,
+    scope: &DoorsInScope,
+    is_of_route: bool,
 ) -> Option<(Cluster, Vec<Query>)> {
     let transport = match &proxy.transport {
         None => model::HttpTransport::default(),
@@ -31,7 +48,7 @@ pub(super) fn cluster(
     support::transport(compiler, &transport);
     let balancing = proxy.load_balancing.clone().unwrap_or_default();
     let servers = discovery::servers(transport.resolver.as_ref());
-    let (settings, ways) = transport::transport(compiler, &transport);
+    let (settings, ways) = transport::transport(compiler, &transport, is_of_route);
     let (settings, ways) = (Arc::new(settings), Arc::new(ways));
     let checking = health::compile(compiler, proxy, &transport, (&settings, &*ways), &servers);
     let reach = Reach {
@@ -42,7 +59,12 @@ pub(super) fn cluster(
             .and_then(|passive| passive.unhealthy_request_count)
             .filter(|most| *most > 0),
     };
-    let (source, queries) = source(compiler, proxy, scope, reach)?;
+    let (source, queries) = if is_of_route && proxy.upstreams.is_empty() {
+        let (dynamic, queries) = Sources::new(compiler, reach).of_filters()?;
+        (Source::Dynamic(dynamic), queries)
+    } else {
+        source(compiler, proxy, scope, reach)?
+    };
     let cluster = Cluster {
         source,
         transport: Arc::clone(&settings),
@@ -50,7 +72,10 @@ pub(super) fn cluster(
         sets_host: ways.set_host(),
         retry: balancing::retry(&balancing),
         budget: balancing::budget(&balancing),
-        slow_start: balancing.slow_start.filter(|time| !time.is_zero()),
+        slow_start: balancing
+            .slow_start
+            .filter(|time| !time.is_zero())
+            .map(SlowStart::even),
         panic_threshold: balancing.panic_threshold.filter(|percent| *percent > 0),
         panics: AtomicBool::new(false),
         measures: balancing::measures(balancing.selection_policy.as_ref()),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use caddy_config::{self as model, Config};
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::sync::{Mutex, oneshot};
+use tokio::sync::{Mutex, Notify, oneshot};
 use tokio::time::Instant;
 use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
@@ -17,10 +17,11 @@ use super::{Applied, Commit, Part};
 use crate::clock;
 use crate::config::compile::{self, Compiled, Surroundings};
 use crate::config::{BuildError, BuildErrors};
-use crate::forward::view::View;
+use crate::forward::view::{Base, View};
 use crate::forward::worker::Worker;
 use crate::listener::bind::Accepting;
 use crate::listener::{Address, Listener};
+use crate::skipper::table::Table;
 use crate::snapshot::Snapshot;
 use crate::tasks::Tasks;
 use crate::thread::Command;
@@ -42,12 +43,14 @@ pub(crate) struct Reconciler {
     pub(super) views: Arc<Snapshot<View>>,
     pub(super) workers: Vec<Arc<Worker>>,
     running: Snapshot<Running>,
-    state: Arc<Mutex<State>>,
+    pub(super) state: Arc<Mutex<State>>,
+    /// There is another view.
+    pub(super) published: Notify,
     /// Views that were replaced. Requests may still use them, but none drops the last reference: that takes a while if
     /// there are many routes or a log that nobody writes to any more.
     old_views: sync::Mutex<Vec<Arc<View>>>,
     parts: sync::Mutex<Vec<Arc<dyn Part>>>,
-    tasks: Tasks,
+    pub(super) tasks: Tasks,
     started: AtomicBool,
     stop: CancellationToken,
 }
@@ -64,7 +67,7 @@ struct Running {
 
 /// What only a load may touch.
 #[derive(Debug)]
-struct State {
+pub(super) struct State {
     listeners: Listeners,
     threads: Vec<UnboundedSender<Command>>,
     /// Removed listeners whose sockets are still open.
@@ -73,7 +76,8 @@ struct State {
 
 /// A configuration for which everything that can fail was done.
 struct Ready {
-    view: View,
+    view: Base,
+    tables: Vec<Arc<Table>>,
     next: Next,
     warnings: Vec<String>,
     commits: Vec<Commit>,
@@ -100,6 +104,7 @@ impl Reconciler {
                 removed: Vec::new(),
             })),
             tasks: Tasks::default(),
+            published: Notify::new(),
             old_views: sync::Mutex::default(),
             parts: sync::Mutex::default(),
             started: AtomicBool::new(false),
@@ -268,6 +273,7 @@ impl Reconciler {
         // Names are looked up once it is known that they are wanted.
         let Ready {
             mut view,
+            tables,
             mut next,
             warnings,
             commits,
@@ -288,13 +294,10 @@ impl Reconciler {
             }
         }
         state.listeners.become_next(&mut next);
+        let view = View::new(view, tables);
         view.settle_logs();
-        view.settle_gates();
-        let (checks, geo) = (view.checks(), view.geo.clone());
-        self.views.publish(view);
-        lock(&self.old_views).push(last);
-        self.surroundings.resolvers.begin();
-        self.surroundings.prober.watch(checks);
+        let geo = view.geo.clone();
+        self.publish(view, last);
         self.surroundings.geo.watch(&geo);
         let revision = self.revision() + 1;
         self.running.publish(Running {
@@ -317,6 +320,17 @@ impl Reconciler {
         Ok(applied)
     }
 
+    /// Makes `view` the one that requests see. `last` was it before.
+    pub(super) fn publish(&self, view: View, last: Arc<View>) {
+        view.settle_gates();
+        let checks = view.checks();
+        self.views.publish(view);
+        lock(&self.old_views).push(last);
+        self.surroundings.resolvers.begin();
+        self.surroundings.prober.watch(checks);
+        self.published.notify_one();
+    }
+
     /// Everything that can fail.
     fn prepare(&self, state: &State, config: &Config) -> Result<Ready, BuildErrors> {
         let compiled = compile::compile(config, &self.surroundings);
@@ -330,6 +344,7 @@ impl Reconciler {
         }
         let Compiled {
             view,
+            tables,
             listeners,
             warnings,
         } = match compiled {
@@ -349,6 +364,7 @@ impl Reconciler {
         let next = state.listeners.next(wanted, state.threads.len())?;
         Ok(Ready {
             view,
+            tables,
             next,
             warnings,
             commits,

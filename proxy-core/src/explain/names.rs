@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use caddy_config as model;
 
 use crate::forward::proxy::Then;
-use crate::forward::view::{ServerView, View};
+use crate::forward::view::{ClusterId, ServerView, View};
 use crate::routing::routes::{Handler, Route, Subroute};
 
 /// The place and the matchers of each compiled route, which are the model's in the same order.
@@ -91,7 +91,7 @@ impl<'m> Names<'m> {
     }
 
     fn add_proxy(&mut self, path: &str, model: &'m model::ReverseProxy, number: usize, view: &View) {
-        let answers = view.proxy(number).answers.iter();
+        let answers = view.proxy(ClusterId::Config(number)).answers.iter();
         for (number, (model, answers)) in model.handle_response.iter().zip(answers).enumerate() {
             if let Then::Routes(routes) = &answers.then {
                 let path = format!("{path}.handle_response[{number}].routes");

@@ -163,6 +163,7 @@ fn described(handler: &Handler, cx: &Context) -> (&'static str, Option<String>) 
         Handler::Proxy(_) => "reverse_proxy",
         Handler::Raise(_) => "error",
         Handler::Rewrite(_) => "rewrite",
+        Handler::Skipper(_) => "eskip",
         Handler::Static(_) => "static_response",
         Handler::Subroute(_) => "subroute",
         Handler::Vars(_) => "vars",

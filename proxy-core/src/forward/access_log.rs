@@ -62,6 +62,8 @@ pub(crate) struct Seen {
     pub(crate) is_skipped: bool,
     /// No handler has answered.
     pub(crate) is_unhandled: bool,
+    /// Keys of the query whose values are not written down.
+    pub(crate) masked_query: Vec<String>,
 }
 
 // === impl Access ===
@@ -156,6 +158,9 @@ impl Access {
             self.loggers = choice::named(names, &self.sinks);
         }
         let entry = &mut self.entry;
+        if !seen.masked_query.is_empty() {
+            entry.mask_query(&seen.masked_query);
+        }
         entry.client_ip = seen.client_ip;
         entry.user = seen.user;
         entry.uuid = seen.uuid;

@@ -101,21 +101,21 @@ impl Before<'_> {
         }
         if let Some((ops, fields)) = &self.changes {
             let mut fields = fields.clone();
-            set_host(way, &mut fields);
+            self.set_host(way, &mut fields);
             change_request(ops, cx, &mut fields);
             if !fields.contains_key(header::HOST) {
-                set_host(way, &mut fields);
+                self.set_host(way, &mut fields);
             }
             *request.headers_mut() = fields;
         } else {
-            set_host(way, request.headers_mut());
+            self.set_host(way, request.headers_mut());
         }
     }
-}
 
-fn set_host(way: &Way, fields: &mut HeaderMap) {
-    if let Some(host) = &way.host {
-        fields.insert(header::HOST, host.clone());
+    fn set_host(&self, way: &Way, fields: &mut HeaderMap) {
+        if let Some(host) = way.host.as_ref().filter(|_| self.sets_host) {
+            fields.insert(header::HOST, host.clone());
+        }
     }
 }
 

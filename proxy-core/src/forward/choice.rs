@@ -9,7 +9,7 @@ use super::selection::Ask;
 use super::worker::Worker;
 use crate::error::{Failure, Reason};
 use crate::upstream::balance::Candidates;
-use crate::upstream::breaker::Pass;
+use crate::upstream::breaker::{IsOpen, Pass};
 use crate::upstream::cluster::{Cluster, Upstream};
 use crate::upstream::discovery::Found;
 use crate::upstream::health::Trouble;
@@ -41,7 +41,7 @@ struct Seen<'s> {
     cluster: &'s Cluster,
     tier: Tier,
     now: Instant,
-    /// An upstream that came takes requests with the chance that its age is beyond this part of its slow start.
+    /// What [`SlowStart::is_warm`](crate::upstream::cluster::SlowStart::is_warm) goes by.
     threshold: f64,
 }
 
@@ -210,8 +210,12 @@ impl Choice<'_> {
     /// Why a request fails while none is available.
     pub(super) fn unavailable(&self) -> Failure {
         let failure = Failure::from(Reason::NoUpstream).with_retry_after(self.retry_after());
+        let mut troubles = self.list.iter().map(Upstream::trouble);
         match self.list.failed() {
             Some(error) => failure.with_source(error.clone()),
+            None if !self.list.is_empty() && troubles.all(|trouble| trouble == Some(Trouble::Breaker)) => {
+                failure.with_source(IsOpen)
+            }
             None => failure,
         }
     }
@@ -237,9 +241,9 @@ impl Seen<'_> {
     fn is_sound(&self, index: usize, upstream: &Upstream) -> bool {
         let standing = upstream.slot().standing();
         let is_warm = || {
-            self.cluster.slow_start.is_none_or(|time| {
-                standing.age(self.now).as_secs_f64() >= time.as_secs_f64() * self.threshold
-            })
+            self.cluster
+                .slow_start
+                .is_none_or(|slow| slow.is_warm(standing.age(self.now), self.threshold))
         };
         !self.attempts.was_last(index) && !standing.is_suspected(|| self.now) && is_warm()
     }

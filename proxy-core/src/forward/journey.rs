@@ -3,6 +3,7 @@
 mod answering;
 mod body;
 mod failing;
+mod filtering;
 mod proxying;
 mod targets;
 
@@ -10,15 +11,18 @@ use std::pin::Pin;
 
 use http::{HeaderValue, Request, Response, StatusCode, header};
 
+use eskip::filters::Resume;
+
 use self::body::RequestBody;
 pub(super) use self::failing::refuse;
+use self::filtering::Filtering;
 use tokio::time::Instant;
 
 pub(super) use self::proxying::Sent;
 pub(super) use self::targets::Finding;
 use super::access_log::{Access, Seen};
 use super::interim;
-use super::view::{ServerView, View};
+use super::view::{ClusterId, ServerView, View};
 use super::worker::Worker;
 use crate::auth::{self, Check, Verdict};
 use crate::body::{Body, BoxError};
@@ -38,6 +42,7 @@ use crate::routing::routes::{Authenticate, Metrics};
 use crate::routing::slots::Value;
 use crate::routing::trace::Tracer;
 use crate::routing::walk::{Deferred, Step, Walk};
+use crate::skipper::table::{Placed, Route};
 use crate::upstream::discovery::Found;
 
 /// One request on its way.
@@ -59,11 +64,15 @@ pub(super) struct Journey<'a, T = ()> {
     was_connect: bool,
     via_trusted_proxy: bool,
     /// The number of the proxy whose answer routes decide about.
-    caught_by: Option<usize>,
+    caught_by: Option<ClusterId>,
     /// The routes are those for errors.
     in_errors: bool,
     /// No handler has answered.
     is_unhandled: bool,
+    /// When the listener will close, once that is known.
+    closing: Option<Instant>,
+    /// How it stands among Skipper's routes, once it came to them.
+    filtering: Option<Box<Filtering<'a>>>,
 }
 
 /// What is done next with a request.
@@ -86,7 +95,7 @@ pub(super) enum Waited<'a> {
     /// Whether the request may pass.
     Verdict(&'a Authenticate, Verdict),
     /// The upstreams for the proxy of a number.
-    Found(usize, Box<Found<'a>>),
+    Found(ClusterId, Box<Found<'a>>),
     /// The first piece of an answer that may be compressed.
     Piece {
         encode: &'a Encode,
@@ -96,8 +105,20 @@ pub(super) enum Waited<'a> {
     },
     /// A request's body for the proxy with this number, as much of it as is read before it is sent.
     Request {
-        number: usize,
+        number: ClusterId,
         body: Result<Body, BoxError>,
+    },
+    /// What a filter of a request waited for; then come the rest of its route's.
+    Filter {
+        resume: Resume,
+        rest: &'a [Placed],
+        route: &'a Route,
+    },
+    /// What a filter of an answer waited for.
+    FilterOfAnswer {
+        resume: Resume,
+        placed: &'a Placed,
+        response: Box<Response<Body>>,
     },
     /// An answer and as much of its body as is read before it is passed on.
     Answer {
@@ -180,6 +201,8 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             caught_by: None,
             in_errors: false,
             is_unhandled: false,
+            closing,
+            filtering: None,
         });
         (journey.cx.worker, journey.cx.via_trusted_proxy) = (worker.number, client.via_trusted_proxy);
         if server.asked.any() {
@@ -244,7 +267,8 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             }
             Step::Static(fixed) => self.say(fixed),
             Step::Answer(response) => Some(self.settle(*response)),
-            Step::Proxy(number) => self.proxy(number),
+            Step::Proxy(number) => self.proxy(ClusterId::Config(number)),
+            Step::Skipper(number) => self.filter(number),
             Step::Authenticate(users) => self.authenticate(users),
             Step::CopyResponse(status) => self.copy(status),
             Step::LimitBody(most) => self.limit_body(most),
@@ -291,6 +315,18 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
                 None => self.walk(),
             },
             Waited::Answer { sent, answer } => match self.answer_buffered(&sent, answer) {
+                Some(next) => next,
+                None => self.walk(),
+            },
+            Waited::Filter { resume, rest, route } => match self.filter_waited(resume, rest, route) {
+                Some(next) => next,
+                None => self.walk(),
+            },
+            Waited::FilterOfAnswer {
+                resume,
+                placed,
+                response,
+            } => match self.answer_waited(resume, placed, *response) {
                 Some(next) => next,
                 None => self.walk(),
             },
@@ -346,6 +382,11 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
                 Deferred::Encode(encode, asked) => {
                     encode.answer(asked, &mut response, None, &self.worker.encoders);
                 }
+                Deferred::Filter(placed) => match self.filter_answer(placed, response) {
+                    Ok(seen) => response = seen,
+                    Err(Some(next)) => return next,
+                    Err(None) => return self.walk(),
+                },
             }
         }
         Next::Answer(Some(response))
@@ -367,13 +408,14 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             let close = HeaderValue::from_static("close");
             response.headers_mut().insert(header::CONNECTION, close);
         }
-        if self.server.write_timeout.is_some() {
-            response = response.map(|body| limit::within(body, self.server.write_timeout));
+        let write_timeout = self.write_timeout();
+        if write_timeout.is_some() {
+            response = response.map(|body| limit::within(body, write_timeout));
         }
         if let Some(observation) = self.observation.take() {
             response = observation.answered(response, self.is_unhandled);
         }
-        match self.line() {
+        match self.line(Some(response.status())) {
             Some((access, seen)) => access.finish(response, seen, &self.worker.counters),
             None => response,
         }
@@ -428,7 +470,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
 
 impl<T> Journey<'_, T> {
     /// The line of the access log, and all that became known for it.
-    fn line(&mut self) -> Option<(Box<Access>, Seen)> {
+    fn line(&mut self, status: Option<StatusCode>) -> Option<(Box<Access>, Seen)> {
         let (access, mut seen) = *self.log.take()?;
         let (slots, vars) = (&self.server.log_slots, &self.cx.vars);
         seen.is_unhandled = self.is_unhandled;
@@ -436,6 +478,9 @@ impl<T> Journey<'_, T> {
         seen.uuid = self.cx.known_uuid().map(str::to_owned);
         seen.loggers = slots.loggers(vars).map(<[String]>::to_vec);
         seen.is_skipped = slots.skips(vars);
+        if let Some(filtering) = self.filtering.as_deref() {
+            filtering.note(status, &mut seen);
+        }
         Some((access, seen))
     }
 }
@@ -443,7 +488,7 @@ impl<T> Journey<'_, T> {
 impl<T> Drop for Journey<'_, T> {
     /// A client that leaves has its line too, unless the routes said otherwise.
     fn drop(&mut self) {
-        if let Some((mut access, seen)) = self.line() {
+        if let Some((mut access, seen)) = self.line(None) {
             access.note(seen);
         }
     }

@@ -12,12 +12,12 @@ use crate::http::hop_by_hop;
 use crate::http::marks::Marks;
 use crate::http::upgrade::Wanted;
 
-/// Rewrites the head for the upstream: hop-by-hop fields go. Gives the forwarding fields that come beside it; whoever
-/// sends it frames the body.
+/// Rewrites the head for the upstream: hop-by-hop fields go. Gives the forwarding fields that come beside it, if it is to
+/// be told of `client`; whoever sends it frames the body.
 pub(crate) fn prepare(
     parts: &mut Parts,
     connection: &Connection,
-    client: &Client,
+    client: Option<&Client>,
     host: Option<&HeaderValue>,
     upgrade: Option<&Wanted>,
     marks: Marks,
@@ -27,7 +27,10 @@ pub(crate) fn prepare(
     if marks.any(Marks::COOKIE) {
         join_cookies(headers);
     }
-    let added = Added::to(headers, connection, client, host, marks, parts.version);
+    let added = match client {
+        Some(client) => Added::to(headers, connection, client, host, marks, parts.version),
+        None => Added::default(),
+    };
     if marks.any(Marks::TE) && headers.contains_key(header::TE) {
         headers.insert(header::CONNECTION, HeaderValue::from_static("TE"));
     }

@@ -91,7 +91,11 @@ impl Handler {
             next = match next {
                 Next::Answer(answer) => break answer,
                 Next::Send(request, mut sent) => {
-                    let answered = sent.exchange(worker, request, &mut journey).await;
+                    let answered = if sent.deadline().is_none() {
+                        sent.exchange(worker, request, &mut journey).await
+                    } else {
+                        Box::pin(sent.exchange_in_time(worker, request, &mut journey)).await
+                    };
                     journey.answered(answered, sent)
                 }
                 Next::Find(finding) => Next::Wait(finding.wait()),

@@ -36,6 +36,12 @@ pub(crate) struct Proxy {
     pub(crate) streams: Streams,
     /// What the sources of its upstreams are asked for, by number.
     pub(crate) queries: Vec<Query>,
+    /// How long an upstream has for everything: the connection, the head and the body of its answer.
+    pub(crate) deadline: Option<Duration>,
+    /// Upstreams are not told who the client is. Whoever wants that sets the fields itself.
+    pub(crate) is_silent: bool,
+    /// Requests name the whole URL, as a proxy expects it.
+    pub(crate) absolute: bool,
 }
 
 /// What is kept to with upgraded connections.
@@ -50,19 +56,31 @@ pub(crate) struct Streams {
 }
 
 /// One that changes nothing.
-pub(crate) static PLAIN: Proxy = Proxy {
-    rewrite: None,
-    up: None,
-    down: None,
-    answers: Vec::new(),
-    trusted: None,
-    selection: Selection::RANDOM,
-    resend: None,
-    request_buffer: None,
-    response_buffer: None,
-    streams: Streams::DEFAULT,
-    queries: Vec::new(),
-};
+pub(crate) static PLAIN: Proxy = Proxy::plain();
+
+// === impl Proxy ===
+
+impl Proxy {
+    /// One that changes nothing.
+    pub(crate) const fn plain() -> Self {
+        Self {
+            rewrite: None,
+            up: None,
+            down: None,
+            answers: Vec::new(),
+            trusted: None,
+            selection: Selection::RANDOM,
+            resend: None,
+            request_buffer: None,
+            response_buffer: None,
+            streams: Streams::DEFAULT,
+            queries: Vec::new(),
+            deadline: None,
+            is_silent: false,
+            absolute: false,
+        }
+    }
+}
 
 // === impl Streams ===
 

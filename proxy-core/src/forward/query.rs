@@ -17,6 +17,8 @@ pub(crate) enum Query {
     Services(Box<[Template; 3]>),
     /// The instances of a service in Consul.
     Consul(Template),
+    /// The upstream that the filters of a route have named.
+    Filters,
 }
 
 // === impl Query ===
@@ -31,6 +33,7 @@ impl Query {
                 let [service, proto, name] = &**parts;
                 Wanted::services(&service.render(cx), &proto.render(cx), &name.render(cx))
             }
+            Self::Filters => Wanted::address(cx.dynamic.as_deref().unwrap_or_default()),
             Self::Consul(name) => return Ok(Asked::Service(ServiceName::parse(&name.render(cx))?)),
         };
         wanted.map(Asked::Name)

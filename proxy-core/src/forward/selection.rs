@@ -44,6 +44,8 @@ pub(crate) enum Key {
     /// The values of a parameter of the query, joined with commas.
     Query(String),
     Text(Template),
+    /// What the filters of a route said.
+    Filters,
 }
 
 /// A cookie that names an upstream.
@@ -145,6 +147,7 @@ impl Key {
                 joined(values.filter_map(|(_, value)| percent::decode_query(value).map(Cow::into_owned)))
             }
             Self::Text(text) => text.render(cx),
+            Self::Filters => cx.hash_key.as_deref().unwrap_or_default().to_owned(),
         }
     }
 }

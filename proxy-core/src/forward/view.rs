@@ -1,8 +1,10 @@
 //! What is running: immutable, loaded once for each request.
 
 use std::collections::HashSet;
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use std::{iter, slice};
 
 use http::header::HeaderName;
 use socket2::TcpKeepalive;
@@ -22,6 +24,7 @@ use crate::log::{FileSettings, LogWriter};
 use crate::metrics::RouteMetrics;
 use crate::routing::routes::{Route, Routes};
 use crate::routing::slots::{Asked, LogSlots};
+use crate::skipper::table::Table;
 use crate::snapshot::Snapshot;
 use crate::tls::TlsPlan;
 use crate::upstream::cluster::{Cluster, Upstream};
@@ -32,13 +35,19 @@ use crate::upstream::resolve::Name;
 /// How long requests in flight may take after a stop, unless `grace_period` says otherwise.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// The compiled configuration.
+/// The compiled configuration, and the tables of routes that its `eskip` handlers use now.
 #[derive(Debug)]
 pub(crate) struct View {
+    base: Arc<Base>,
+    /// By the numbers that the handlers have.
+    pub(crate) tables: Box<[Arc<Table>]>,
+}
+
+/// What only another configuration changes.
+#[derive(Debug)]
+pub(crate) struct Base {
     pub(crate) servers: Vec<ServerView>,
-    pub(crate) clusters: Box<[Cluster]>,
-    /// What is done with the heads of requests to the cluster of the same number.
-    pub(crate) proxies: Box<[Option<Box<Proxy>>]>,
+    pub(crate) clusters: Clusters,
     /// What each listener serves, by the index of its [`Place`].
     pub(crate) entries: Vec<Option<Entry>>,
     /// How long what is in flight may take once its listener is gone. Default 30 seconds.
@@ -49,7 +58,25 @@ pub(crate) struct View {
     pub(crate) log_files: Vec<(Arc<LogWriter>, FileSettings)>,
     /// Who knows the countries of clients, and how each is kept up to date.
     pub(crate) geo: Vec<(Arc<Source>, Terms)>,
+}
+
+/// Clusters, each with its proxy.
+#[derive(Debug, Default)]
+pub(crate) struct Clusters {
+    list: Box<[Cluster]>,
+    /// What is done with the heads of requests to the cluster of the same number.
+    proxies: Box<[Option<Box<Proxy>>]>,
+    /// Every name whose addresses matter, each once.
     names: Vec<Arc<Name>>,
+}
+
+/// Where a cluster and its proxy stand in a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClusterId {
+    /// In the configuration, with this number.
+    Config(usize),
+    /// In the table of this number, with that number.
+    Table(usize, usize),
 }
 
 /// What the connections of one listener get. Those that are open keep their TLS, as long as it is on these terms, and their
@@ -131,28 +158,80 @@ pub(crate) enum Serves {
     Named(Arc<str>),
 }
 
-// === impl View ===
+// === impl Base ===
 
-impl View {
-    /// A view that no listener has a place in yet.
-    pub(crate) fn new(
-        servers: Vec<ServerView>,
-        clusters: Vec<Cluster>,
-        proxies: Vec<Option<Box<Proxy>>>,
-        grace: Option<Duration>,
-    ) -> Self {
+impl Base {
+    /// One that no listener has a place in yet.
+    pub(crate) fn new(servers: Vec<ServerView>, clusters: Clusters, grace: Option<Duration>) -> Self {
         Self {
-            names: names(&clusters),
             servers,
-            // They live long, and there may be many: no room to spare.
-            clusters: clusters.into(),
-            proxies: proxies.into(),
+            clusters,
             entries: Vec::new(),
             log_files: Vec::new(),
             geo: Vec::new(),
             grace: grace.filter(|grace| !grace.is_zero()).unwrap_or(GRACE),
             shutdown_delay: Duration::ZERO,
         }
+    }
+
+    /// What the listener at `place` serves.
+    pub(crate) fn entry(&self, place: &Place) -> Option<&Entry> {
+        self.entries.get(place.index)?.as_ref()
+    }
+}
+
+impl Default for Base {
+    fn default() -> Self {
+        Self::new(Vec::new(), Clusters::default(), None)
+    }
+}
+
+// === impl Clusters ===
+
+impl Clusters {
+    pub(crate) fn new(list: Vec<Cluster>, proxies: Vec<Option<Box<Proxy>>>) -> Self {
+        Self {
+            names: names(&list),
+            // They live long, and there may be many: no room to spare.
+            list: list.into(),
+            proxies: proxies.into(),
+        }
+    }
+
+    pub(crate) fn iter(&self) -> slice::Iter<'_, Cluster> {
+        self.list.iter()
+    }
+
+    fn get(&self, number: usize) -> Option<&Cluster> {
+        self.list.get(number)
+    }
+
+    fn proxy(&self, number: usize) -> Option<&Proxy> {
+        self.proxies.get(number)?.as_deref()
+    }
+}
+
+// === impl View ===
+
+impl View {
+    pub(crate) fn new(base: Base, tables: Vec<Arc<Table>>) -> Self {
+        Self {
+            base: Arc::new(base),
+            tables: tables.into(),
+        }
+    }
+
+    /// The same with `table` wherever one of its source is; `None` if there is none.
+    pub(crate) fn with_table(&self, table: &Arc<Table>) -> Option<Self> {
+        let replaces = |old: &Arc<Table>| Arc::ptr_eq(&old.source, &table.source);
+        self.tables.iter().any(replaces).then(|| Self {
+            base: Arc::clone(&self.base),
+            tables: self
+                .tables
+                .iter()
+                .map(|old| Arc::clone(if replaces(old) { table } else { old }))
+                .collect(),
+        })
     }
 
     /// Lets log files go on as this configuration wants them.
@@ -164,7 +243,7 @@ impl View {
 
     /// Lets each upstream have as many connections as this configuration says. Those that are open count.
     pub(crate) fn settle_gates(&self) {
-        for cluster in &self.clusters {
+        for cluster in self.clusters() {
             let Some(most) = cluster.transport.most else {
                 continue;
             };
@@ -179,26 +258,26 @@ impl View {
     /// What is to be checked, each once.
     pub(crate) fn checks(&self) -> Vec<Arc<Check>> {
         let mut seen = HashSet::new();
-        let all = self
-            .clusters
-            .iter()
-            .flat_map(|cluster| cluster.source.upstreams());
+        let all = self.clusters().flat_map(|cluster| cluster.source.upstreams());
         all.filter_map(|upstream| upstream.health().check.as_ref())
             .filter(|check| seen.insert(Arc::as_ptr(check)))
             .cloned()
             .collect()
     }
 
-    /// Every name whose addresses matter, each once.
-    pub(crate) fn names(&self) -> &[Arc<Name>] {
-        &self.names
+    /// Every cluster, those of tables too.
+    pub(crate) fn clusters(&self) -> impl Iterator<Item = &Cluster> {
+        self.parts().flat_map(Clusters::iter)
+    }
+
+    /// Every name whose addresses matter; some may come twice.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &Arc<Name>> {
+        self.parts().flat_map(|part| &part.names)
     }
 
     /// The upstreams that are found out at run time.
     pub(crate) fn dynamic(&self) -> impl Iterator<Item = &Dynamic> {
-        self.clusters
-            .iter()
-            .filter_map(|cluster| cluster.source.dynamic())
+        self.clusters().filter_map(|cluster| cluster.source.dynamic())
     }
 
     /// Whether there are any.
@@ -211,21 +290,40 @@ impl View {
         self.dynamic().for_each(|dynamic| dynamic.forget_idle(now));
     }
 
-    /// What the proxy of this number does with heads.
-    pub(crate) fn proxy(&self, number: usize) -> &Proxy {
-        let proxy = self.proxies.get(number).and_then(Option::as_deref);
+    pub(crate) fn cluster(&self, id: ClusterId) -> Option<&Cluster> {
+        let (part, number) = self.part(id)?;
+        part.get(number)
+    }
+
+    /// What the proxy does with heads.
+    pub(crate) fn proxy(&self, id: ClusterId) -> &Proxy {
+        let proxy = self.part(id).and_then(|(part, number)| part.proxy(number));
         proxy.unwrap_or(&proxy::PLAIN)
     }
 
-    /// What the listener at `place` serves.
-    pub(crate) fn entry(&self, place: &Place) -> Option<&Entry> {
-        self.entries.get(place.index)?.as_ref()
+    fn part(&self, id: ClusterId) -> Option<(&Clusters, usize)> {
+        match id {
+            ClusterId::Config(number) => Some((&self.base.clusters, number)),
+            ClusterId::Table(table, number) => Some((&self.tables.get(table)?.clusters, number)),
+        }
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &Clusters> {
+        iter::once(&self.base.clusters).chain(self.tables.iter().map(|table| &table.clusters))
+    }
+}
+
+impl Deref for View {
+    type Target = Base;
+
+    fn deref(&self) -> &Base {
+        &self.base
     }
 }
 
 impl Default for View {
     fn default() -> Self {
-        Self::new(Vec::new(), Vec::new(), Vec::new(), None)
+        Self::new(Base::default(), Vec::new())
     }
 }
 

@@ -123,10 +123,7 @@ impl Worker {
     /// Looks after the connections to upstreams that may have so many only: they are all workers'.
     fn sweep_gates(&self) {
         let view = self.view.current();
-        let limited = view
-            .clusters
-            .iter()
-            .filter(|cluster| cluster.transport.most.is_some());
+        let limited = view.clusters().filter(|cluster| cluster.transport.most.is_some());
         let now = Instant::now();
         for cluster in limited {
             for upstream in &cluster.source.known() {
@@ -142,7 +139,7 @@ impl Worker {
     /// Closes idle connections to where no name of the current view leads any more. `seen` is the view of the last
     /// time and the number of changes of its names.
     fn retire_moved(&self, view: &Arc<View>, seen: &mut Option<(Weak<View>, u64)>) {
-        let changes = view.names().iter().map(|name| name.generation()).sum();
+        let changes = view.names().map(|name| name.generation()).sum();
         let as_before = seen
             .as_ref()
             .is_some_and(|(last, before)| *before == changes && last.as_ptr() == Arc::as_ptr(view));
@@ -151,7 +148,7 @@ impl Worker {
         }
         // A name may have moved more than once since the last tick, so it is the pool that knows where the names
         // have led.
-        let answers = view.names().iter().map(|name| name.current());
+        let answers = view.names().map(|name| name.current());
         let mut listed: HashSet<IpAddr> = answers.flat_map(|answer| answer.addresses().to_vec()).collect();
         listed.extend(view.dynamic().flat_map(Dynamic::addresses));
         self.pool.retire_unless(|ip| listed.contains(ip));

@@ -48,7 +48,11 @@ struct Stage {
 static STAGE: LazyLock<Stage> = LazyLock::new(|| {
     let view: Arc<Snapshot<View>> = memory::view(CADDYFILE);
     let view = view.current();
-    let upstreams: Vec<Upstream> = view.clusters[0].source.upstreams().cloned().collect();
+    let upstreams: Vec<Upstream> = view
+        .clusters()
+        .flat_map(|cluster| cluster.source.upstreams())
+        .cloned()
+        .collect();
     let mut stage = Stage {
         view,
         upstreams,
@@ -190,7 +194,7 @@ impl Stage {
         let (mut parts, ()) = Request::new(()).into_parts();
         parts.headers = fields.clone();
         let cx = Context::new(parts, None, Some(memory::CLIENT), Some(memory::CLIENT.ip()), tls);
-        let proxy = self.view.proxies[0].as_ref().expect("the proxy has a policy");
+        let proxy = self.view.proxy(ClusterId::Config(0));
         let ask = proxy.selection.ask(&cx, &self.upstreams, false);
         f(ask.sticky.as_ref().expect("the policy is a cookie"))
     }

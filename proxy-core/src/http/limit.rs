@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
 use crate::body::{Around, Body, BoxError};
 use crate::error::{TooLong, TookTooLong};
@@ -28,6 +28,15 @@ pub(crate) fn within(body: Body, limit: Option<Duration>) -> Body {
         }
         _ => body,
     }
+}
+
+/// `body`, which fails when it is not complete at `deadline`.
+pub(crate) fn until(body: Body, deadline: Instant) -> Body {
+    if body.is_whole() || body.is_end_stream() {
+        return body;
+    }
+    let deadline = Box::pin(sleep_until(deadline));
+    Body::around(Limited { body, deadline })
 }
 
 struct Measured {

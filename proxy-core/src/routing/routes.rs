@@ -60,6 +60,8 @@ pub(crate) enum Handler {
     Proxy(usize),
     Raise(Box<Raise>),
     Rewrite(Box<Rewrite>),
+    /// Skipper's routes: the table of this number.
+    Skipper(usize),
     /// A body instead of the client's.
     SetBody(Box<Template>),
     Static(Box<StaticResponse>),

@@ -17,6 +17,7 @@ use crate::body::Body;
 use crate::encode::{self, Encode};
 use crate::error::{Failure, Reason};
 use crate::request::{Context, host_name};
+use crate::skipper::table::Placed;
 
 /// How deep routes may lead into each other.
 const MAX_DEPTH: usize = 100;
@@ -46,6 +47,8 @@ pub(crate) enum Step<'v> {
     Answer(Box<Response<Body>>),
     /// Forward by the proxy of this number.
     Proxy(usize),
+    /// Go through Skipper's routes: the table of this number.
+    Skipper(usize),
     /// The token in the path names no pod.
     Gone(&'v Doors, GoneReason),
     /// Look who it is, and go on if that is known.
@@ -70,6 +73,8 @@ pub(crate) enum Step<'v> {
 pub(crate) enum Deferred<'v> {
     Headers(&'v ResponseOps),
     Encode(&'v Encode, encode::Asked),
+    /// A filter of Skipper's routes.
+    Filter(&'v Placed),
 }
 
 #[derive(Clone, Debug)]
@@ -172,6 +177,7 @@ impl<'v, T: Tracer<'v>> Walk<'v, T> {
             Handler::Geo(geo) => return geo.run(cx).map(Box::new).map(Step::Answer),
             Handler::Static(response) => return Some(Step::Static(response)),
             Handler::Proxy(number) => return Some(Step::Proxy(*number)),
+            Handler::Skipper(number) => return Some(Step::Skipper(*number)),
             Handler::Authenticate(users) => return Some(Step::Authenticate(users)),
             Handler::CopyResponse(status) => return Some(Step::CopyResponse(status.as_ref())),
             Handler::LimitBody(most) => return Some(Step::LimitBody(*most)),
@@ -227,6 +233,19 @@ impl<'v, T: Tracer<'v>> Walk<'v, T> {
         self.catches.clear();
     }
 
+    /// A filter waits for the answer.
+    pub(crate) fn defer(&mut self, filter: &'v Placed) {
+        self.deferred.push(Deferred::Filter(filter));
+    }
+
+    /// After an error that nothing else answers: nothing more is done but by the filters that want to see errors, too.
+    pub(crate) fn leave_to_filters(&mut self) {
+        self.frames.clear();
+        self.catches.clear();
+        self.deferred
+            .retain(|deferred| matches!(deferred, Deferred::Filter(placed) if placed.wants.errors));
+    }
+
     /// The routes that count the request, each once.
     pub(crate) fn counted(&mut self) -> impl Iterator<Item = usize> {
         std::mem::take(&mut self.counted).into_iter()
@@ -240,7 +259,7 @@ impl<'v, T: Tracer<'v>> Walk<'v, T> {
     /// Whether the request may still be asked for once it is sent: by what waits for the answer, or by routes for
     /// errors.
     pub(crate) fn needs_request(&self) -> bool {
-        !self.deferred.is_empty() || !self.catches.is_empty()
+        !self.catches.is_empty() || self.deferred.iter().any(Deferred::needs_request)
     }
 
     /// The next that waits for the answer: last to first.
@@ -261,6 +280,17 @@ impl<'v, T: Tracer<'v>> Walk<'v, T> {
             self.deferred.push(Deferred::Headers(response));
         } else {
             response.ops.apply(&mut OfAnswer(cx));
+        }
+    }
+}
+
+// === impl Deferred ===
+
+impl Deferred<'_> {
+    fn needs_request(&self) -> bool {
+        match self {
+            Self::Headers(_) | Self::Encode(..) => true,
+            Self::Filter(placed) => placed.wants.head,
         }
     }
 }

@@ -12,6 +12,8 @@ mod rate;
 #[cfg(test)]
 mod tests;
 
+use std::error::Error;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -101,8 +103,22 @@ pub(crate) struct Pass<'b> {
     is_over: bool,
 }
 
+/// Why a request fails whose upstreams are all left alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct IsOpen;
+
 /// How long a breaker stays open unless its settings say otherwise; as Skipper's.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
+
+// === impl IsOpen ===
+
+impl fmt::Display for IsOpen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the circuit breaker is open")
+    }
+}
+
+impl Error for IsOpen {}
 
 // === impl Machine ===
 

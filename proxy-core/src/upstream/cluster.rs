@@ -35,7 +35,7 @@ pub(crate) struct Cluster {
     /// What further attempts at failing upstreams may cost.
     pub(crate) budget: Budget,
     /// How long an upstream that came takes fewer requests.
-    pub(crate) slow_start: Option<Duration>,
+    pub(crate) slow_start: Option<SlowStart>,
     /// In percent; see [`Cluster::note_panic`].
     pub(crate) panic_threshold: Option<u32>,
     /// Health is not looked at, as too few upstreams are available.
@@ -45,6 +45,13 @@ pub(crate) struct Cluster {
     /// Each attempt at an upstream has a line in the log, at the level debug.
     pub(crate) verbose: bool,
     pub(crate) gates: FailureGates,
+}
+
+/// How an upstream that came begins: with a share of (age / time) to the power of the exponent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SlowStart {
+    pub(crate) time: Duration,
+    pub(crate) exponent: f64,
 }
 
 /// Where the upstreams come from.
@@ -100,6 +107,21 @@ impl Cluster {
         } else {
             info!(%upstreams, "enough upstreams are healthy: the others are not used");
         }
+    }
+}
+
+// === impl SlowStart ===
+
+impl SlowStart {
+    /// With a share that grows as the time passes.
+    pub(crate) fn even(time: Duration) -> Self {
+        Self { time, exponent: 1.0 }
+    }
+
+    /// Whether an upstream of this age takes a request; `chance` is one number from 0 to 1 for all upstreams.
+    pub(crate) fn is_warm(&self, age: Duration, chance: f64) -> bool {
+        let part = age.as_secs_f64() / self.time.as_secs_f64();
+        part >= 1.0 || part.powf(self.exponent) >= chance
     }
 }
 

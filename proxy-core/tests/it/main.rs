@@ -32,6 +32,7 @@ mod reload;
 mod retries;
 mod rollout;
 mod sites;
+mod skipper;
 mod streaming;
 mod tls;
 mod transport;

@@ -14,6 +14,7 @@ use super::redact::{self, REDACTED, without_tokens};
 use crate::error::{Phase, Reason};
 use crate::facts::TlsFacts;
 use crate::log::{Fields, Level, Record, digits};
+use crate::percent::decode_query;
 use crate::routing::template::proto;
 
 /// What is known of a request and its answer.
@@ -49,6 +50,26 @@ pub(super) struct Entry {
 }
 
 // === impl Entry ===
+
+impl Entry {
+    /// Leaves out the values of these keys of the query.
+    pub(super) fn mask_query(&mut self, keys: &[String]) {
+        let Some((path, query)) = self.uri.split_once('?') else {
+            return;
+        };
+        let pair = |pair: &str| {
+            let key = pair.split('=').next().unwrap_or_default();
+            let is_masked = decode_query(key).is_some_and(|key| keys.iter().any(|masked| *masked == key));
+            if is_masked {
+                format!("{key}={REDACTED}")
+            } else {
+                pair.to_owned()
+            }
+        };
+        let pairs: Vec<String> = query.split('&').map(pair).collect();
+        self.uri = format!("{path}?{}", pairs.join("&"));
+    }
+}
 
 impl Record for Entry {
     fn level(&self) -> Level {

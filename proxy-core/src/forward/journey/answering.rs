@@ -15,9 +15,9 @@ use crate::forward::before;
 use crate::forward::exchange::{Answered, Failed};
 use crate::forward::outgoing;
 use crate::forward::proxy::{Proxy, Then};
-use crate::http::buffer;
 use crate::http::connection::ConnState;
 use crate::http::upgrade::{self};
+use crate::http::{buffer, limit};
 use crate::routing::header_ops::HeaderOps;
 use crate::routing::respond::Status;
 use crate::routing::trace::Tracer;
@@ -121,6 +121,9 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         let multiplexed = response.version() == Version::HTTP_2;
         *response.version_mut() = Version::HTTP_11;
         response.extensions_mut().clear();
+        if let Some(deadline) = sent.deadline {
+            response = response.map(|body| limit::until(body, deadline));
+        }
         let upload = sent.upload.take().filter(|_| multiplexed);
         Ok(match upload {
             Some(upload) => upload.end_with(response),

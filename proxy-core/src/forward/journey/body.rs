@@ -54,6 +54,18 @@ impl RequestBody {
         }
     }
 
+    /// How long it is, if that is known.
+    pub(super) fn length(&self) -> Option<u64> {
+        match self {
+            Self::Whole(body) => body.size_hint().exact(),
+            Self::Spent => None,
+        }
+    }
+
+    pub(super) fn is_spent(&self) -> bool {
+        matches!(self, Self::Spent)
+    }
+
     /// The body, if not all of it is there.
     pub(super) fn take_coming(&mut self) -> Option<Body> {
         match self {

@@ -2,7 +2,7 @@
 
 use http::{HeaderValue, Request, Response, StatusCode, header};
 
-use super::{Journey, Next};
+use super::{Journey, Next, filtering};
 use crate::body::Body;
 use crate::error::{Failure, Reason};
 use crate::failure_log::FailureGates;
@@ -79,6 +79,9 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         if let Some(observation) = &mut self.observation {
             observation.failed();
         }
+        let mut failed = failed;
+        failed.failure.status = self.status_of(&failed.failure);
+        self.restore_host();
         let told = || Box::new(Told::new(&failed.failure));
         let errors = self.server.errors.as_ref().filter(|_| !self.in_errors);
         let answer = if self.walk.catch() {
@@ -91,7 +94,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             self.walk.restart(errors, &self.cx);
             None
         } else {
-            self.walk.abandon();
+            self.walk.leave_to_filters();
             // What fails among the routes for errors changes nothing for the client.
             let told = self.cx.error.as_ref().filter(|_| self.in_errors);
             let failure = &failed.failure;
@@ -99,13 +102,16 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
                 Some(told) => (told.reason, told.status, told.retry_after),
                 None => (failure.reason, failure.status, failure.retry_after),
             };
+            if let Some(filtering) = &mut self.filtering {
+                filtering.is_open = filtering::is_open(failure);
+            }
             Some(self.unanswered(reason, status, retry_after))
         };
         // The access log names the first one: what fails among the routes for errors is not what was wrong.
         if let Some((_, seen)) = self.log.as_deref_mut() {
             seen.failed.get_or_insert(failed);
         }
-        answer.map(|answer| Next::Answer(Some(answer)))
+        answer.map(|answer| self.settle(answer))
     }
 
     /// The answer to a client of HTTP/2 that wants a tunnel, instead of one that would seem to open it.
@@ -128,6 +134,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         retry_after: Option<u8>,
     ) -> Response<Body> {
         let mut response = match reason {
+            _ if self.filtering.is_some() => self.unanswered_text(status),
             // Whoever holds the token looks at this answer.
             Reason::BadToken | Reason::DeadPod => reply::gone(status),
             Reason::NoUpstream => reply::unavailable(status),

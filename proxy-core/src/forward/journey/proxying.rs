@@ -7,11 +7,12 @@ use http::request::Parts;
 use http::{Method, Request, Response, header};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
+use tokio::time::Instant;
 
 use super::targets::Untargeted;
 use super::{Journey, Next, RequestBody, Waited};
 use crate::body::{Body, BoxError};
-use crate::error::{Failure, Reason};
+use crate::error::{Failure, Phase, Reason};
 use crate::forward::before::{self, Before};
 use crate::forward::exchange::{self, Answered, Beside, Failed, Target};
 use crate::forward::interim;
@@ -19,6 +20,7 @@ use crate::forward::outgoing;
 use crate::forward::proxy::{Answers, Proxy, Then};
 use crate::forward::rehearsal::{Destination, Why};
 use crate::forward::upload::{self, Upload};
+use crate::forward::view::ClusterId;
 use crate::forward::worker::Worker;
 use crate::http::forwarded::{self, Client};
 use crate::http::marks::Marks;
@@ -31,7 +33,7 @@ use crate::upstream::transport::Purpose;
 
 /// A request that goes to an upstream, and what is needed when its answer comes.
 pub(in crate::forward) struct Sent<'a> {
-    pub(super) number: usize,
+    pub(super) number: ClusterId,
     pub(super) proxy: &'a Proxy,
     pub(super) cluster: &'a Cluster,
     pub(super) target: Target<'a>,
@@ -39,6 +41,8 @@ pub(in crate::forward) struct Sent<'a> {
     pub(super) beside: Beside<'a>,
     pub(super) before: Before<'a>,
     pub(super) upload: Option<Upload>,
+    /// Until when the upstream must have given all of its answer.
+    pub(super) deadline: Option<Instant>,
 }
 
 /// The longest rest of an answer that is read although nobody wants it.
@@ -74,6 +78,29 @@ impl<'a> Sent<'a> {
             &self.beside,
             before,
         )
+    }
+
+    /// The same within the time that the upstream has.
+    // Boxed, as it is rare: every request's future would carry the room for it.
+    pub(in crate::forward) async fn exchange_in_time<T: Tracer<'a>>(
+        &mut self,
+        worker: &Worker,
+        request: Box<Request<Body>>,
+        journey: &mut Journey<'a, T>,
+    ) -> Result<Answered, Failed> {
+        let Some(deadline) = self.deadline else {
+            return self.exchange(worker, request, journey).await;
+        };
+        let exchange = Box::pin(self.exchange(worker, request, journey));
+        match tokio::time::timeout_at(deadline, exchange).await {
+            Ok(answered) => answered,
+            Err(_) => Err(Failure::from(Reason::TimedOut).with_phase(Phase::Wait).into()),
+        }
+    }
+
+    /// Until when the upstream must have given all of its answer.
+    pub(in crate::forward) fn deadline(&self) -> Option<Instant> {
+        self.deadline
     }
 
     /// Where `request` is to go, for those who only want to know.
@@ -125,8 +152,8 @@ impl<'a> Sent<'a> {
 
 impl<'a, T: Tracer<'a>> Journey<'a, T> {
     /// Makes the request that goes to an upstream.
-    pub(super) fn proxy(&mut self, number: usize) -> Option<Next<'a>> {
-        let Some(cluster) = self.view.clusters.get(number) else {
+    pub(super) fn proxy(&mut self, number: ClusterId) -> Option<Next<'a>> {
+        let Some(cluster) = self.view.cluster(number) else {
             return self.fail(Reason::NoUpstream.into());
         };
         let proxy = self.view.proxy(number);
@@ -137,7 +164,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         if let Some(most) = proxy.request_buffer
             && let Some(body) = self.body.take_coming()
         {
-            let body = limit::within(body, self.server.body_timeout);
+            let body = limit::within(body, self.read_timeout());
             return Some(Next::Wait(Box::pin(async move {
                 let body = buffer::ahead(body, most).await;
                 Waited::Request { number, body }
@@ -147,27 +174,27 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
     }
 
     /// Goes on with a request whose upstreams were waited for.
-    pub(super) fn found(&mut self, number: usize, found: Box<Found<'a>>) -> Option<Next<'a>> {
+    pub(super) fn found(&mut self, number: ClusterId, found: Box<Found<'a>>) -> Option<Next<'a>> {
         let marks = Marks::of(&self.cx.parts.headers);
-        let cluster = self.view.clusters.get(number)?;
+        let cluster = self.view.cluster(number)?;
         self.forward((number, cluster), marks, Some(found))
     }
 
     /// Goes on with a request whose body was to be read first.
-    pub(super) fn buffered(&mut self, number: usize, body: Result<Body, BoxError>) -> Option<Next<'a>> {
+    pub(super) fn buffered(&mut self, number: ClusterId, body: Result<Body, BoxError>) -> Option<Next<'a>> {
         match body {
             Ok(body) => self.body = RequestBody::Whole(body),
             Err(error) => return self.fail(Failure::of_body(error)),
         }
         let marks = Marks::of(&self.cx.parts.headers);
-        let cluster = self.view.clusters.get(number)?;
+        let cluster = self.view.cluster(number)?;
         self.forward((number, cluster), marks, None)
     }
 
     /// Chooses where the request goes and makes what is sent there.
     fn forward(
         &mut self,
-        (number, cluster): (usize, &'a Cluster),
+        (number, cluster): (ClusterId, &'a Cluster),
         mut marks: Marks,
         found: Option<Box<Found<'a>>>,
     ) -> Option<Next<'a>> {
@@ -205,7 +232,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             marks = marks.without(Marks::EXPECT);
             body.upwards()
         } else {
-            limit::within(body.upwards(), self.server.body_timeout)
+            limit::within(body.upwards(), self.read_timeout())
         };
         // Over HTTP/1.1 the answer drives the upload, and takes it with it when it ends.
         let (body, upload) = if cluster.multiplexes {
@@ -230,6 +257,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             beside,
             before,
             upload,
+            deadline: proxy.deadline.map(|limit| Instant::now() + limit),
         });
         Some(Next::Send(Box::new(Request::from_parts(parts, body)), sent))
     }
@@ -298,7 +326,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         let mut added = outgoing::prepare(
             parts,
             self.connection,
-            &client,
+            (!proxy.is_silent).then_some(&client),
             self.cx.host.as_ref(),
             wanted,
             marks,
@@ -306,7 +334,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         let mut before = Before {
             notes: self.server.asked.upstream,
             resend: proxy.resend.as_ref(),
-            sets_host: cluster.sets_host,
+            sets_host: cluster.sets_host && !self.cx.keeps_host,
             ..Before::default()
         };
         if let Some(up) = &proxy.up {

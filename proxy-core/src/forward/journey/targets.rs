@@ -12,6 +12,7 @@ use crate::forward::choice::{Choice, List};
 use crate::forward::exchange::Target;
 use crate::forward::proxy::Proxy;
 use crate::forward::selection::Selection;
+use crate::forward::view::ClusterId;
 use crate::http::forwarded::X_FORWARDED_PROTO;
 use crate::routing::trace::Tracer;
 use crate::upstream::cluster::{Cluster, Source, Upstream};
@@ -19,7 +20,7 @@ use crate::upstream::discovery::{Dynamic, Found, Unusable};
 
 /// The upstreams of a request are being found out.
 pub(in crate::forward) struct Finding<'a> {
-    number: usize,
+    number: ClusterId,
     found: Box<Found<'a>>,
     /// How long the request waits.
     patience: Duration,
@@ -64,7 +65,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
     /// Where a request to the cluster of this number may go. `found` is what was waited for.
     pub(super) fn target(
         &self,
-        (number, cluster, proxy): (usize, &'a Cluster, &'a Proxy),
+        (number, cluster, proxy): (ClusterId, &'a Cluster, &'a Proxy),
         found: Option<Box<Found<'a>>>,
     ) -> Result<Target<'a>, Untargeted<'a>> {
         match &cluster.source {

@@ -1,0 +1,93 @@
+//! What an `eskip` handler says beside its routes, checked.
+
+use std::path::PathBuf;
+
+use caddy_config as model;
+use eskip::filters::{Breaker, BreakerKind};
+use eskip::{Call, DefaultFilters, Edit};
+use http::StatusCode;
+
+use super::super::compile::Compiler;
+use crate::skipper::settings::{Change, Input, LOOPBACKS, POLL, Settings};
+use crate::skipper::table::Rules;
+
+/// `Err`: something is wrong; it was noted.
+pub(super) fn settings(compiler: &mut Compiler<'_>, handler: &model::Eskip) -> Result<Settings, ()> {
+    let before = compiler.errors.len();
+    let files = handler.files.iter().map(|path| Input::File(PathBuf::from(path)));
+    let inline = handler.inline.iter().cloned().map(Input::Inline);
+    let urls = handler.urls.iter().cloned().map(Input::Url);
+    let status = handler
+        .default_status
+        .and_then(|status| StatusCode::from_u16(status).ok());
+    let settings = Settings {
+        inputs: files.chain(inline).chain(urls).collect(),
+        poll: handler.poll.filter(|poll| !poll.is_zero()).unwrap_or(POLL),
+        defaults: DefaultFilters {
+            prepend: filters(compiler, &handler.default_filters_prepend),
+            append: filters(compiler, &handler.default_filters_append),
+        },
+        clones: changes(compiler, &handler.clone_routes),
+        edits: changes(compiler, &handler.edit_routes),
+        rules: Rules {
+            preserve_host: handler.preserve_host,
+            most_loopbacks: match handler.max_loopbacks {
+                None | Some(0) => LOOPBACKS,
+                Some(most) => u32::try_from(most).unwrap_or(0),
+            },
+            default_status: status.unwrap_or(StatusCode::NOT_FOUND),
+        },
+        ignore_trailing_slash: handler.ignore_trailing_slash,
+        insecure: handler.insecure,
+        forward: handler.forward_backend.clone(),
+        disabled: handler.disabled_filters.clone(),
+        breakers: handler.breakers.iter().map(breaker).collect(),
+    };
+    if compiler.errors.len() == before {
+        Ok(settings)
+    } else {
+        Err(())
+    }
+}
+
+fn filters(compiler: &mut Compiler<'_>, texts: &[String]) -> Vec<Call> {
+    let mut all = Vec::new();
+    for text in texts {
+        match eskip::parse_filters(text) {
+            Ok(mut filters) => all.append(&mut filters),
+            Err(errors) => compiler.wrong("no list of filters", &format!("{text}` ({errors})")),
+        }
+    }
+    all
+}
+
+fn changes(compiler: &mut Compiler<'_>, texts: &[String]) -> Vec<Change> {
+    let mut all = Vec::new();
+    for text in texts {
+        let edit = text.parse::<Edit>().map_err(|error| error.to_string());
+        let change = edit.and_then(|edit| {
+            let pattern = regex::Regex::new(edit.pattern()).map_err(|error| error.to_string())?;
+            Ok(Change { edit, pattern })
+        });
+        match change {
+            Ok(change) => all.push(change),
+            Err(why) => compiler.wrong("no change of routes", &format!("{text}` ({why})")),
+        }
+    }
+    all
+}
+
+fn breaker(breaker: &model::EskipBreaker) -> (Option<String>, Breaker) {
+    let kind = match breaker.kind {
+        model::EskipBreakerKind::Consecutive { failures } => BreakerKind::Consecutive { failures },
+        model::EskipBreakerKind::Rate { failures, window } => BreakerKind::Rate { failures, window },
+        model::EskipBreakerKind::Disabled => BreakerKind::Disabled,
+    };
+    let settings = Breaker {
+        kind: Some(kind),
+        timeout: breaker.timeout,
+        half_open: breaker.half_open_requests,
+        idle_ttl: breaker.idle_ttl,
+    };
+    (breaker.host.clone(), settings)
+}

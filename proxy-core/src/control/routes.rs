@@ -1,0 +1,92 @@
+//! Skipper's routes follow their sources while the configuration stays as it is.
+
+use std::sync::{Arc, Weak};
+
+use tokio::{task, time};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::Reconciler;
+use crate::config::skipper;
+use crate::skipper::source::Source;
+use crate::skipper::table::Table;
+
+impl Reconciler {
+    /// Looks for changes of the routes of every view, until `stop`.
+    pub(crate) async fn follow_routes(self: Arc<Self>, stop: CancellationToken) {
+        loop {
+            let published = self.published.notified();
+            for table in &self.views.current().tables {
+                let source = &table.source;
+                if source.is_alive() && source.begin_following() {
+                    let (this, source, stop) = (Arc::clone(&self), Arc::downgrade(source), stop.clone());
+                    self.tasks.spawn("routes", this.follow(source, stop));
+                }
+            }
+            if stop.run_until_cancelled(published).await.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Looks for changes of one source for as long as a view uses it.
+    async fn follow(self: Arc<Self>, source: Weak<Source>, stop: CancellationToken) {
+        loop {
+            let Some(source) = source.upgrade() else { return };
+            let poll = source.settings.poll;
+            if stop
+                .run_until_cancelled(self.look_for_routes(&source))
+                .await
+                .is_none()
+            {
+                return;
+            }
+            drop(source);
+            if stop.run_until_cancelled(time::sleep(poll)).await.is_none() {
+                return;
+            }
+        }
+    }
+
+    async fn look_for_routes(&self, source: &Arc<Source>) {
+        let fetched = source.is_remote() && source.fetch().await;
+        let reading = Arc::clone(source);
+        // A panic is reported by itself, and the routes stay as they are.
+        let read = task::spawn_blocking(move || reading.read().0)
+            .await
+            .unwrap_or(false);
+        if fetched || read {
+            self.renew_table(source).await;
+        }
+    }
+
+    /// Makes a table of what was read, and lets requests see it.
+    pub(crate) async fn renew_table(&self, source: &Arc<Source>) {
+        let (around, making) = (self.surroundings.clone(), Arc::clone(source));
+        // Where there are many routes it takes a while.
+        let Ok(table) = task::spawn_blocking(move || skipper::build(&around, &making)).await else {
+            return;
+        };
+        report(&table);
+        // No load comes between the view that is looked at and the next one.
+        let _state = self.state.lock().await;
+        source.settle(&table);
+        let last = self.views.current();
+        if let Some(view) = last.with_table(&table) {
+            self.publish(view, last);
+        }
+    }
+}
+
+/// Says what the table has, and what is wrong with it.
+fn report(table: &Table) {
+    let (routes, invalid) = (table.routes.len(), table.invalid.len());
+    info!(routes, invalid, "routes have changed");
+    // The listing names all of them.
+    for invalid in table.invalid.iter().take(MOST_TOLD) {
+        warn!("{invalid}");
+    }
+}
+
+/// So many invalid routes are logged.
+const MOST_TOLD: usize = 20;

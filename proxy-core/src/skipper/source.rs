@@ -1,0 +1,271 @@
+//! Where the routes of a table come from, and what was read there last.
+//!
+//! What cannot be read, or does not parse, leaves the routes that were read before: of its own input alone.
+
+use std::fmt;
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use arc_swap::ArcSwapOption;
+use caddy_config as model;
+use eskip::Route;
+use tracing::{info, warn};
+
+use super::fetch::{Fetched, Fetcher};
+use super::settings::{Input, Settings};
+use super::table::Table;
+
+/// The most bytes of one input.
+pub(crate) const MOST: u64 = 256 << 20;
+
+/// All sources in use: handlers that say the same share one, from one configuration to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Sources(Mutex<Vec<(Box<model::Eskip>, Weak<Source>)>>);
+
+/// The inputs of one table.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) settings: Settings,
+    inputs: Mutex<Vec<Loaded>>,
+    /// The table of what was read last.
+    current: ArcSwapOption<Table>,
+    /// Somebody looks for changes.
+    is_followed: AtomicBool,
+}
+
+/// One input and what it gave.
+#[derive(Debug)]
+struct Loaded {
+    input: Input,
+    /// What was read: to see whether it has changed.
+    text: Option<Arc<str>>,
+    routes: Vec<Route>,
+    /// What was wrong the last time, so that it is said once.
+    wrong: Option<String>,
+    fetcher: Option<Fetcher>,
+}
+
+/// What is wrong with an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum LoadError {
+    /// It cannot be read now.
+    Unread(String),
+    /// It is no list of routes: where, and why.
+    Syntax(String),
+}
+
+// === impl Sources ===
+
+impl Sources {
+    /// The source of a handler: the one that is there, or one that `make` makes.
+    pub(crate) fn of<E>(
+        &self,
+        handler: &model::Eskip,
+        make: impl FnOnce() -> Result<Settings, E>,
+    ) -> Result<Arc<Source>, E> {
+        let mut known = lock(&self.0);
+        known.retain(|(_, source)| source.strong_count() > 0);
+        let found = known.iter().find(|(known, _)| **known == *handler);
+        if let Some(source) = found.and_then(|(_, source)| source.upgrade()) {
+            return Ok(source);
+        }
+        let source = Arc::new(Source::new(make()?));
+        known.push((Box::new(handler.clone()), Arc::downgrade(&source)));
+        Ok(source)
+    }
+}
+
+// === impl Source ===
+
+impl Source {
+    pub(crate) fn new(settings: Settings) -> Self {
+        let inputs = settings.inputs.iter().cloned().map(Loaded::new).collect();
+        Self {
+            settings,
+            inputs: Mutex::new(inputs),
+            current: ArcSwapOption::empty(),
+            is_followed: AtomicBool::new(false),
+        }
+    }
+
+    /// The table of what was read last.
+    pub(crate) fn current(&self) -> Option<Arc<Table>> {
+        self.current.load_full()
+    }
+
+    /// This is the table from now on.
+    pub(crate) fn settle(&self, table: &Arc<Table>) {
+        self.current.store(Some(Arc::clone(table)));
+    }
+
+    /// Whether the caller is the first to look for changes from now on.
+    pub(crate) fn begin_following(&self) -> bool {
+        !self.is_followed.swap(true, Ordering::Relaxed)
+    }
+
+    /// Reads what is at hand. Says whether anything has changed, and what is wrong. It waits for disks.
+    pub(crate) fn read(&self) -> (bool, Vec<LoadError>) {
+        let mut inputs = lock(&self.inputs);
+        let mut changed = false;
+        let mut wrong = Vec::new();
+        for loaded in &mut *inputs {
+            match loaded.read() {
+                Ok(is_new) => changed |= is_new,
+                Err(error) => wrong.push(error),
+            }
+        }
+        (changed, wrong)
+    }
+
+    /// Fetches what is elsewhere. Says whether anything has changed.
+    pub(crate) async fn fetch(&self) -> bool {
+        let count = lock(&self.inputs).len();
+        let mut changed = false;
+        for index in 0..count {
+            // The lock is not held while somebody else is waited for.
+            let fetcher = lock(&self.inputs).get_mut(index).and_then(Loaded::take_fetcher);
+            let Some(mut fetcher) = fetcher else { continue };
+            let fetched = fetcher.fetch().await;
+            if let Some(loaded) = lock(&self.inputs).get_mut(index) {
+                loaded.fetcher = Some(fetcher);
+                changed |= loaded.take(fetched);
+            }
+        }
+        changed
+    }
+
+    /// Whether something is fetched from elsewhere.
+    pub(crate) fn is_remote(&self) -> bool {
+        let is_url = |input: &Input| matches!(input, Input::Url(_));
+        self.settings.inputs.iter().any(is_url)
+    }
+
+    /// Whether anything may change.
+    pub(crate) fn is_alive(&self) -> bool {
+        let may_change = |input: &Input| !matches!(input, Input::Inline(_));
+        self.settings.inputs.iter().any(may_change)
+    }
+
+    /// All routes that were read, and whether every input was read at least once.
+    pub(crate) fn routes(&self) -> (Vec<Route>, bool) {
+        let inputs = lock(&self.inputs);
+        let routes = inputs.iter().flat_map(|loaded| loaded.routes.iter().cloned());
+        let is_complete = inputs.iter().all(|loaded| loaded.text.is_some());
+        (routes.collect(), is_complete)
+    }
+}
+
+// === impl Loaded ===
+
+impl Loaded {
+    fn new(input: Input) -> Self {
+        let fetcher = match &input {
+            Input::Url(url) => Some(Fetcher::new(url.clone())),
+            Input::File(_) | Input::Inline(_) => None,
+        };
+        Self {
+            input,
+            text: None,
+            routes: Vec::new(),
+            wrong: None,
+            fetcher,
+        }
+    }
+
+    fn take_fetcher(&mut self) -> Option<Fetcher> {
+        self.fetcher.take()
+    }
+
+    /// Reads the input, if that is at hand. Says whether its routes are others than before.
+    fn read(&mut self) -> Result<bool, LoadError> {
+        let text = match &self.input {
+            Input::Inline(_) if self.text.is_some() => return Ok(false),
+            Input::Inline(text) => Ok(text.clone()),
+            Input::File(path) => read_file(path).map_err(LoadError::Unread),
+            Input::Url(_) => return Ok(false),
+        };
+        let result = text.and_then(|text| self.parse(&text));
+        self.note(result.as_ref().err());
+        result
+    }
+
+    /// Takes what was fetched.
+    fn take(&mut self, fetched: Result<Fetched, String>) -> bool {
+        let result = match fetched {
+            Ok(Fetched::Same) => Ok(false),
+            Ok(Fetched::New(text)) => self.parse(&text),
+            Err(error) => Err(LoadError::Unread(error)),
+        };
+        if let (Err(_), Some(fetcher)) = (&result, &mut self.fetcher) {
+            // What is not used must be offered again.
+            fetcher.forget();
+        }
+        self.note(result.as_ref().err());
+        result.unwrap_or(false)
+    }
+
+    fn parse(&mut self, text: &str) -> Result<bool, LoadError> {
+        if self.text.as_deref() == Some(text) {
+            return Ok(false);
+        }
+        let name = self.input.to_string();
+        self.routes = eskip::parse(text).map_err(|errors| LoadError::Syntax(errors.report(&name)))?;
+        self.text = Some(text.into());
+        Ok(true)
+    }
+
+    /// Says once what is wrong, and once that it is not any more.
+    fn note(&mut self, error: Option<&LoadError>) {
+        let error = error.map(ToString::to_string);
+        if self.wrong == error {
+            return;
+        }
+        match &error {
+            Some(error) => {
+                warn!(input = %self.input, routes = self.routes.len(), %error, "routes cannot be read; those that were read before stay")
+            }
+            None => info!(input = %self.input, routes = self.routes.len(), "routes can be read again"),
+        }
+        self.wrong = error;
+    }
+}
+
+fn read_file(path: &Path) -> Result<String, String> {
+    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+    let mut text = String::new();
+    let read = file.take(MOST + 1).read_to_string(&mut text);
+    match read {
+        Ok(length) if length as u64 > MOST => Err(format!("it is longer than {} MiB", MOST >> 20)),
+        Ok(_) => Ok(text),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Each change is a single one: a panic elsewhere leaves nothing half done.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+// === impl Input ===
+
+impl fmt::Display for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => path.display().fmt(f),
+            Self::Inline(_) => f.write_str("inline"),
+            Self::Url(url) => super::fetch::shown(url).fmt(f),
+        }
+    }
+}
+
+// === impl LoadError ===
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unread(why) | Self::Syntax(why) => f.write_str(why),
+        }
+    }
+}
