@@ -50,7 +50,7 @@ pub use framing::{Framing, plain_length};
 pub use head::{HeadLimits, HeadReader, MAX_FIELDS, RequestHead, ResponseHead, connection_has};
 pub use host::is_valid_authority;
 pub use upgraded::{Stream, Upgraded};
-pub use write::interim_head;
+pub use write::{ToProxy, interim_head};
 
 /// The crate's README: its example compiles.
 #[cfg(doctest)]

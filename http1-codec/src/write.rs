@@ -29,8 +29,16 @@ impl From<Framing> for FramingField {
     }
 }
 
-/// Writes a request's head, with `added` behind its fields. The target goes out in origin form; a request without
-/// a Host gets an empty one (RFC 9112, section 3.2).
+/// Among a request's extensions: it goes to another proxy, and so its target goes out in absolute form, with the
+/// request's Host (RFC 9112, section 3.2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ToProxy {
+    /// The scheme of the target, such as `http`.
+    pub scheme: &'static str,
+}
+
+/// Writes a request's head, with `added` behind its fields. The target goes out in origin form unless the request is for
+/// a proxy ([`ToProxy`]); a request without a Host gets an empty one (RFC 9112, section 3.2).
 pub(crate) fn request_head<B>(
     to: &mut Vec<u8>,
     request: &Request<B>,
@@ -39,6 +47,13 @@ pub(crate) fn request_head<B>(
 ) {
     put(to, request.method().as_str().as_bytes());
     put(to, b" ");
+    if let Some(ToProxy { scheme }) = request.extensions().get() {
+        // The host is a valid one, or the request would not have come so far.
+        put(to, scheme.as_bytes());
+        put(to, b"://");
+        let host = request.headers().get(header::HOST);
+        put(to, host.map_or(&[][..], HeaderValue::as_bytes));
+    }
     match request.uri().path_and_query() {
         Some(target) if target.as_str().starts_with('?') => {
             put(to, b"/");
@@ -224,6 +239,16 @@ mod tests {
         );
         assert!(head(FramingField::Chunked).ends_with("transfer-encoding: chunked\r\n\r\n"));
         assert!(!head(FramingField::None).contains("content-length"));
+    }
+
+    #[test]
+    fn a_request_for_a_proxy_names_the_whole_url() {
+        let mut request = request("GET", "/a?b", &[("host", "a.test:81")]);
+        request.extensions_mut().insert(ToProxy { scheme: "https" });
+        assert_eq!(
+            text(|to| request_head(to, &request, &[], FramingField::None)),
+            "GET https://a.test:81/a?b HTTP/1.1\r\nhost: a.test:81\r\n\r\n"
+        );
     }
 
     #[test]

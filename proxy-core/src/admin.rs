@@ -9,6 +9,7 @@ mod body;
 mod connection;
 mod document;
 mod endpoint;
+mod eskip;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 mod guard;
@@ -33,7 +34,7 @@ use self::adapt::Content;
 use self::document::{Document, Edit, Pointer};
 use self::keeper::{Change, Engine, Keeper, Origin, Refused, Settings, Target};
 use crate::BuildErrors;
-use crate::control::{Applied, Authority, Control, GeoState, PodState, UpstreamState};
+use crate::control::{Applied, Authority, Control, GeoState, PodState, RouteListing, UpstreamState};
 use crate::tasks::Drained;
 
 /// How long requests under way may take once the API ends.
@@ -185,6 +186,10 @@ impl Engine for Control {
 
     fn pods(&self) -> Vec<PodState> {
         Self::pods(self)
+    }
+
+    fn routes(&self) -> RouteListing {
+        Self::routes(self)
     }
 
     fn geo(&self) -> Vec<GeoState> {

@@ -18,7 +18,7 @@ use caddy_config::Config;
 
 use crate::config::BuildErrors;
 
-pub use facts::{Authority, BreakerState, GeoState, PodState, UpstreamState};
+pub use facts::{Authority, BreakerState, GeoState, PodState, RouteListing, UpstreamState};
 pub(crate) use reconciler::Reconciler;
 
 /// Replaces the configuration of a running proxy, and tells what it is. Cheap to clone.
@@ -94,6 +94,11 @@ impl Control {
     /// The pods that requests with a token reached within the last hour, or still use, in the order of their addresses.
     pub fn pods(&self) -> Vec<PodState> {
         self.0.pods()
+    }
+
+    /// The routes of `eskip` handlers as they are now, and those that were left out.
+    pub fn routes(&self) -> RouteListing {
+        self.0.routes()
     }
 
     /// The databases that say where clients are, in the order of the configuration.

@@ -47,7 +47,7 @@ pub use auth::{HashError, HashPasswordError, PasswordAlgorithm, hash_password};
 pub use body::{Body, BoxError};
 pub use config::{BuildError, BuildErrors};
 pub use control::{
-    Applied, Authority, BreakerState, Commit, Control, GeoState, Part, PodState, UpstreamState,
+    Applied, Authority, BreakerState, Commit, Control, GeoState, Part, PodState, RouteListing, UpstreamState,
 };
 pub use environment::Environment;
 pub use forward::pipeline::{Aborted, Handler};

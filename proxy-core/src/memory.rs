@@ -6,6 +6,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use eskip::filters::Filters;
+use eskip::routing::Predicates;
 use http1_codec::Stream;
 
 use crate::config::compile::{self, Surroundings};

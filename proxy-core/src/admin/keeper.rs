@@ -18,7 +18,7 @@ use super::body::Room;
 use super::document::{Document, Edit, EditError, MatchError, Pointer};
 use super::endpoint::{AdminError, Endpoint, Serving};
 use crate::BuildErrors;
-use crate::control::{Applied, Authority, GeoState, PodState, UpstreamState};
+use crate::control::{Applied, Authority, GeoState, PodState, RouteListing, UpstreamState};
 use crate::snapshot::Snapshot;
 use crate::tasks::Tasks;
 
@@ -41,6 +41,9 @@ pub(super) trait Engine: Send + Sync + std::fmt::Debug {
 
     /// The databases that say where clients are.
     fn geo(&self) -> Vec<GeoState>;
+
+    /// The routes of `eskip` handlers.
+    fn routes(&self) -> RouteListing;
 
     /// The internal certificate authority, if there is one.
     fn authority(&self) -> Option<Authority>;

@@ -18,6 +18,7 @@ use self::path::{Asked, Path};
 use super::adapt::{self, Content, Received};
 use super::body::{BodyError, Held};
 use super::document::{Edit, Pointer};
+use super::eskip;
 use super::guard::Guard;
 use super::keeper::{Change, Keeper, Origin, Refused, Source, Target};
 use super::reply::Reply;
@@ -120,6 +121,10 @@ async fn route(keeper: &Arc<Keeper>, head: &Parts, body: Incoming) -> Reply {
         },
         Path::Geo => match head.method {
             Method::GET => report::geo(&keeper.engine().geo()),
+            _ => not_allowed(),
+        },
+        Path::Eskip => match head.method {
+            Method::GET | Method::HEAD => eskip::routes(&keeper.engine().routes(), &head.uri, &head.headers),
             _ => not_allowed(),
         },
         Path::Metrics => {

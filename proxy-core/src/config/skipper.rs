@@ -137,7 +137,10 @@ fn route(
         backend,
         hashed_by: is_hashed(&route.backend)
             .then(|| said.hash_key.map_or(HashedBy::Source, HashedBy::Template)),
-        preserve_host: said.preserve_host,
+        // Another proxy is told whom the request is for.
+        preserve_host: said
+            .preserve_host
+            .or_else(|| said.backend_is_proxy.then_some(true)),
         read_timeout: said.read_timeout,
         write_timeout: said.write_timeout,
         access_log: said.access_log,

@@ -35,6 +35,18 @@ pub struct UpstreamState {
     pub panic: bool,
 }
 
+/// The routes of `eskip` handlers, those of one handler behind those of another.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RouteListing {
+    /// As they run: with default filters, changes and clones.
+    pub routes: Vec<eskip::Route>,
+    /// The ids of those that were left out, and why.
+    pub invalid: Vec<(String, String)>,
+    /// When the newest of them were read.
+    pub made: SystemTime,
+}
+
 /// How a circuit breaker stands, from good to bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -213,6 +225,31 @@ impl Reconciler {
             }
         }
         pods.into_values().collect()
+    }
+
+    /// See [`Control::routes`](super::Control::routes).
+    pub(super) fn routes(&self) -> RouteListing {
+        let view = self.views.current();
+        let invalid = view.tables.iter().flat_map(|table| &table.invalid);
+        RouteListing {
+            routes: view
+                .tables
+                .iter()
+                .flat_map(|table| table.listed.clone())
+                .collect(),
+            invalid: invalid
+                .map(|invalid| {
+                    let id = invalid.id.as_deref().unwrap_or_default();
+                    (id.to_owned(), invalid.reason.to_string())
+                })
+                .collect(),
+            made: view
+                .tables
+                .iter()
+                .map(|table| table.made)
+                .max()
+                .unwrap_or(SystemTime::UNIX_EPOCH),
+        }
     }
 
     /// See [`Control::geo`](super::Control::geo).

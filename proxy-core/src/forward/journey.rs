@@ -15,7 +15,7 @@ use eskip::filters::Resume;
 
 use self::body::RequestBody;
 pub(super) use self::failing::refuse;
-use self::filtering::Filtering;
+use self::filtering::{Answered, Filtering};
 use tokio::time::Instant;
 
 pub(super) use self::proxying::Sent;
@@ -326,10 +326,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
                 resume,
                 placed,
                 response,
-            } => match self.answer_waited(resume, placed, *response) {
-                Some(next) => next,
-                None => self.walk(),
-            },
+            } => self.answer_waited(resume, placed, *response),
         }
     }
 
@@ -382,11 +379,12 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
                 Deferred::Encode(encode, asked) => {
                     encode.answer(asked, &mut response, None, &self.worker.encoders);
                 }
-                Deferred::Filter(placed) => match self.filter_answer(placed, response) {
-                    Ok(seen) => response = seen,
-                    Err(Some(next)) => return next,
-                    Err(None) => return self.walk(),
-                },
+                Deferred::Filter(placed) => {
+                    match self.see_answer(&mut response, |cx| placed.filter.response(cx)) {
+                        Answered::On => {}
+                        other => return self.end_seeing(other, placed, response),
+                    }
+                }
             }
         }
         Next::Answer(Some(response))

@@ -10,7 +10,7 @@ use http::{Request, Version};
 
 use super::fields::{lines, values};
 use crate::forward::outgoing;
-use crate::forward::view::View;
+use crate::forward::view::{ClusterId, View};
 use crate::http::connection::Connection;
 use crate::http::forwarded::Client;
 use crate::http::marks::Marks;
@@ -121,7 +121,7 @@ fn check_forwarded(fields: &HeaderMap, named: Option<usize>) {
     drop(outgoing::prepare(
         &mut parts,
         &connection,
-        &client,
+        Some(&client),
         None,
         None,
         marks,

@@ -106,7 +106,7 @@ fn told(peer: Peer, connection: &Connection, client: &Client, fields: &HeaderMap
     parts.version = peer.version;
     let marks = Marks::of(fields);
     let host = HeaderValue::from_static("a.test");
-    let mut added = outgoing::prepare(&mut parts, connection, client, Some(&host), None, marks);
+    let mut added = outgoing::prepare(&mut parts, connection, Some(client), Some(&host), None, marks);
     added.move_into(&mut parts.headers);
     parts.headers
 }

@@ -14,6 +14,7 @@ pub(in crate::admin) enum Path {
     Upstreams,
     Geo,
     Pods,
+    Eskip,
     Metrics,
     /// Everything below `/pki/`.
     Pki(String),
@@ -32,11 +33,12 @@ pub(in crate::admin) enum Asked {
 // === impl Path ===
 
 /// The paths that metrics tell apart. Those that end with a slash stand for all below them.
-const COUNTED: [&str; 10] = [
+const COUNTED: [&str; 11] = [
     "/adapt",
     "/config/",
     "/doors/geo",
     "/doors/pods",
+    "/eskip/routes",
     "/id/",
     "/load",
     "/metrics",
@@ -70,6 +72,7 @@ impl Path {
             "/reverse_proxy/upstreams" => Self::Upstreams,
             "/doors/geo" => Self::Geo,
             "/doors/pods" => Self::Pods,
+            "/eskip/routes" => Self::Eskip,
             "/metrics" => Self::Metrics,
             _ if path.starts_with("/pki/") => Self::Pki(path),
             _ if path.starts_with("/config/") => Self::Config(path),

@@ -329,7 +329,7 @@ impl Address {
         Ok(Self {
             scheme,
             host: host.trim_matches(['[', ']']).to_ascii_lowercase(),
-            port: uri.port_u16().unwrap_or(scheme.port()),
+            port: uri.port_u16().unwrap_or_else(|| scheme.port()),
         })
     }
 

@@ -40,7 +40,7 @@ pub(super) struct Filtering<'a> {
 }
 
 /// What a filter made of an answer.
-enum Answered {
+pub(super) enum Answered {
     /// It goes on to the filter before.
     On,
     /// It has to wait.
@@ -51,12 +51,8 @@ enum Answered {
     Panicked,
 }
 
-/// What a filter made of a request.
-enum Passed<'a> {
-    /// It goes on to the next filter.
-    On,
-    Ends(Option<Next<'a>>),
-}
+/// How a request goes on that does not simply go to the next filter.
+type Ended<'a> = Box<Option<Next<'a>>>;
 
 // === impl Filtering ===
 
@@ -159,18 +155,17 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             }
             let flow = self.run_filter(|cx| placed.filter.request(cx));
             let rest = filters.get(index + 1..).unwrap_or_default();
-            match self.passed(flow, rest, route) {
-                Passed::On => {}
-                Passed::Ends(next) => return next,
+            if let Err(ended) = self.passed(flow, rest, route) {
+                return *ended;
             }
         }
-        self.to_backend(route)
+        self.reach_backend(route)
     }
 
     /// Goes on as a filter says.
-    fn passed(&mut self, flow: Option<Flow>, rest: &'a [Placed], route: &'a Route) -> Passed<'a> {
-        Passed::Ends(match flow {
-            Some(Flow::Next) => return Passed::On,
+    fn passed(&mut self, flow: Option<Flow>, rest: &'a [Placed], route: &'a Route) -> Result<(), Ended<'a>> {
+        Err(Box::new(match flow {
+            Some(Flow::Next) => return Ok(()),
             Some(Flow::Serve(response)) => {
                 let response = response.map(into_body);
                 Some(self.settle(response))
@@ -184,7 +179,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             }))),
             Some(Flow::Reroute) => self.reroute(),
             None => self.fail(Reason::FilterPanicked.into()),
-        })
+        }))
     }
 
     /// Goes on with what a filter has waited for.
@@ -196,8 +191,8 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
     ) -> Option<Next<'a>> {
         let flow = self.run_filter(resume);
         match self.passed(flow, rest, route) {
-            Passed::On => self.pass_filters(rest, route),
-            Passed::Ends(next) => next,
+            Ok(()) => self.pass_filters(rest, route),
+            Err(ended) => *ended,
         }
     }
 
@@ -240,7 +235,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
     }
 
     /// Behind the last filter.
-    fn to_backend(&mut self, route: &'a Route) -> Option<Next<'a>> {
+    fn reach_backend(&mut self, route: &'a Route) -> Option<Next<'a>> {
         let number = self.filtering.as_deref().map_or(0, |filtering| filtering.number);
         match route.backend {
             Backend::Cluster(cluster) => {
@@ -322,49 +317,46 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         }
     }
 
-    /// Lets a filter see the answer.
-    pub(super) fn filter_answer(
-        &mut self,
-        placed: &'a Placed,
-        response: Response<Body>,
-    ) -> Result<Response<Body>, Option<Next<'a>>> {
-        self.run_on_answer(placed, response, |cx| placed.filter.response(cx))
-    }
-
     /// Goes on with what a filter of an answer has waited for.
     pub(super) fn answer_waited(
         &mut self,
         resume: Resume,
         placed: &'a Placed,
-        response: Response<Body>,
-    ) -> Option<Next<'a>> {
-        match self.run_on_answer(placed, response, resume) {
-            Ok(response) => Some(self.settle(response)),
-            Err(next) => next,
+        mut response: Response<Body>,
+    ) -> Next<'a> {
+        match self.see_answer(&mut response, resume) {
+            Answered::On => self.settle(response),
+            other => self.end_seeing(other, placed, response),
         }
     }
 
-    fn run_on_answer(
+    /// The answer does not simply go on to the filter before `placed`.
+    pub(super) fn end_seeing(
         &mut self,
+        answered: Answered,
         placed: &'a Placed,
-        mut response: Response<Body>,
-        run: impl FnOnce(&mut FilterContext<'_>) -> Flow,
-    ) -> Result<Response<Body>, Option<Next<'a>>> {
-        match self.see_answer(&mut response, run) {
-            Answered::On => Ok(response),
-            Answered::Waits(waiting) => Err(Some(Next::Wait(Box::pin(async move {
+        response: Response<Body>,
+    ) -> Next<'a> {
+        let next = match answered {
+            Answered::On => Some(self.settle(response)),
+            Answered::Waits(waiting) => Some(Next::Wait(Box::pin(async move {
                 Waited::FilterOfAnswer {
                     resume: waiting.await,
                     placed,
                     response: Box::new(response),
                 }
-            })))),
-            Answered::Reroute => Err(self.reroute()),
-            Answered::Panicked => Err(self.fail(Reason::FilterPanicked.into())),
+            }))),
+            Answered::Reroute => self.reroute(),
+            Answered::Panicked => self.fail(Reason::FilterPanicked.into()),
+        };
+        match next {
+            Some(next) => next,
+            None => self.walk(),
         }
     }
 
-    fn see_answer(
+    /// Lets a filter see the answer.
+    pub(super) fn see_answer(
         &mut self,
         response: &mut Response<Body>,
         run: impl FnOnce(&mut FilterContext<'_>) -> Flow,

@@ -7,6 +7,7 @@ use http::request::Parts;
 use http::{Method, Request, Response, header};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
+use http1_codec::ToProxy;
 use tokio::time::Instant;
 
 use super::targets::Untargeted;
@@ -288,6 +289,10 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             std::mem::replace(&mut self.cx.parts, Request::new(()).into_parts().0)
         };
         parts.extensions.clear();
+        if proxy.absolute {
+            let scheme = if self.cx.tls { "https" } else { "http" };
+            parts.extensions.insert(ToProxy { scheme });
+        }
         if let Some(rewrite) = &proxy.rewrite {
             let new = rewrite.of(&self.cx)?;
             parts.method = new.method.unwrap_or(parts.method);
