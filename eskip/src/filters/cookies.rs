@@ -14,7 +14,7 @@ use crate::routing::ArgsError;
 
 /// Adds a cookie to the request.
 #[derive(Debug)]
-struct Send {
+struct RequestCookie {
     pair: String,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn add(all: &mut Filters) {
             "adds a cookie to the request",
             r#"requestCookie("test-session", "abc")"#,
         ),
-        Send::create,
+        RequestCookie::create,
     );
     all.add(
         "responseCookie",
@@ -84,9 +84,9 @@ pub(super) fn add(all: &mut Filters) {
     );
 }
 
-// === impl Send ===
+// === impl RequestCookie ===
 
-impl Send {
+impl RequestCookie {
     fn create(args: &[Arg]) -> Result<Self, ArgsError> {
         let mut args = Args::new(args);
         let (name, value) = name_and_value(&mut args)?;
@@ -97,7 +97,7 @@ impl Send {
     }
 }
 
-impl Filter for Send {
+impl Filter for RequestCookie {
     fn request(&self, cx: &mut FilterContext<'_>) -> Flow {
         let given = cx.request.headers.get_mut(header::COOKIE);
         let line = match given.as_deref().map(HeaderValue::as_bytes) {

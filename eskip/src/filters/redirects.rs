@@ -1,5 +1,7 @@
 //! Redirects, whose missing parts are those of the request.
 
+use std::borrow::Cow;
+
 use http::header::{self, HeaderValue};
 use http::{Response, StatusCode};
 
@@ -8,7 +10,7 @@ use super::body::Body;
 use super::context::FilterContext;
 use super::filter::{Filter, Flow, Wants};
 use super::registry::Filters;
-use super::target::{encode, encode_path};
+use super::target::{encode, is_unreserved};
 use crate::routing::ArgsError;
 use crate::{Arg, Template};
 
@@ -16,20 +18,15 @@ use crate::{Arg, Template};
 #[derive(Debug)]
 struct Redirect {
     status: StatusCode,
-    location: Location,
+    location: Parts<Template>,
     lower_case: bool,
     /// It comes in the place of an answer that is there.
     late: bool,
 }
 
-#[derive(Debug)]
-enum Location {
-    Fixed(Parts<String>),
-    Template(Template),
-}
-
-/// The parts of a location; those that are empty are missing.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+/// The parts of a location; those that are empty are missing. They are told apart before values are filled in: no value
+/// can make a host of a path.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Parts<T> {
     scheme: T,
     host: T,
@@ -78,73 +75,77 @@ impl Redirect {
             return Err(args.expected("a status from 300 to 399"));
         }
         let location = if args.has_more() {
-            args.template("a location")?
+            args.text("a location")?
         } else {
-            Template::parse("")
+            ""
         };
         args.end()?;
-        let location = match location.as_literal() {
-            Some(text) => Location::Fixed(Parts::of(text).map(str::to_owned)),
-            None => Location::Template(location),
-        };
         Ok(Self {
             status,
-            location,
+            location: Parts::of(location).map(Template::parse),
             lower_case,
             late,
         })
     }
 
     fn serve(&self, cx: &FilterContext<'_>) -> Flow {
-        let location = match &self.location {
-            Location::Fixed(parts) => self.complete(parts.as_ref().map(String::as_str), cx),
-            Location::Template(template) => {
-                let filled = cx.fill(template).text;
-                self.complete(Parts::of(&filled), cx)
-            }
-        };
         let mut answer = Response::new(Body::Empty);
         *answer.status_mut() = self.status;
-        if let Ok(location) = HeaderValue::from_str(&location) {
+        if let Ok(location) = HeaderValue::from_str(&self.location(cx)) {
             answer.headers_mut().insert(header::LOCATION, location);
         }
         answer.headers_mut().insert(header::CONTENT_LENGTH, 0.into());
         Flow::serve(answer)
     }
 
-    fn complete(&self, given: Parts<&str>, cx: &FilterContext<'_>) -> String {
-        let or = |given: &str, other: &str| if given.is_empty() { other } else { given }.to_owned();
-        let path = if self.lower_case {
-            let path = if given.path.is_empty() {
-                cx.path().into_owned()
-            } else {
-                given.path.to_owned()
-            };
-            let lower = path.to_lowercase();
-            if lower == path {
-                or(given.path, cx.request.uri.path())
-            } else {
-                encode_path(&lower).into_owned()
-            }
-        } else {
-            or(given.path, cx.request.uri.path())
-        };
-        let slash = if path.starts_with('/') { "" } else { "/" };
-        let mut location = format!(
-            "{}://{}{slash}{path}",
-            or(given.scheme, "https"),
-            or(given.host, cx.field(&header::HOST).unwrap_or_default()),
+    fn location(&self, cx: &FilterContext<'_>) -> String {
+        let given = &self.location;
+        let uri = &cx.request.uri;
+        let scheme = part(&given.scheme, "", "https", cx);
+        let host = part(
+            &given.host,
+            ".:[]",
+            cx.field(&header::HOST).unwrap_or_default(),
+            cx,
         );
-        let query = or(given.query, cx.request.uri.query().unwrap_or_default());
-        for (mark, part) in [("?", query.as_str()), ("#", given.fragment)] {
-            if !part.is_empty() {
-                location.push_str(mark);
-                location.push_str(part);
+        let mut path = part(&given.path, "/!$&'()*+,;=:@%", uri.path(), cx);
+        if self.lower_case {
+            let decoded = cx.decode_path(&path);
+            let lower = decoded.to_lowercase();
+            if lower != decoded {
+                path = cx.encode_path(&lower).into_owned().into();
             }
         }
-        // A client could put lines into a field otherwise.
+        let query = part(
+            &given.query,
+            "/!$&'()*+,;=:@%?",
+            uri.query().unwrap_or_default(),
+            cx,
+        );
+        let fragment = part(&given.fragment, "/!$&'()*+,;=:@%?", "", cx);
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        let mut location = format!("{scheme}://{host}{slash}{path}");
+        for (mark, part) in [("?", query), ("#", fragment)] {
+            if !part.is_empty() {
+                location.push_str(mark);
+                location.push_str(&part);
+            }
+        }
+        // What the configuration says need not be encoded.
         encode(&location, |byte| byte.is_ascii_graphic()).into_owned()
     }
+}
+
+/// A part of a location, or what stands in for it. In one with values there are only letters, digits, `-._~` and `others`.
+fn part<'t>(given: &'t Template, others: &str, missing: &'t str, cx: &FilterContext<'_>) -> Cow<'t, str> {
+    let text: Cow<'t, str> = match given.as_literal() {
+        Some(text) => text.into(),
+        None => {
+            let stays = |byte| is_unreserved(byte) || others.as_bytes().contains(&byte);
+            encode(&cx.fill(given).text, stays).into_owned().into()
+        }
+    };
+    if text.is_empty() { missing.into() } else { text }
 }
 
 impl Filter for Redirect {
@@ -193,16 +194,6 @@ impl<'t> Parts<&'t str> {
 }
 
 impl<T> Parts<T> {
-    fn as_ref(&self) -> Parts<&T> {
-        Parts {
-            scheme: &self.scheme,
-            host: &self.host,
-            path: &self.path,
-            query: &self.query,
-            fragment: &self.fragment,
-        }
-    }
-
     fn map<U>(self, change: impl Fn(T) -> U) -> Parts<U> {
         Parts {
             scheme: change(self.scheme),
@@ -278,6 +269,10 @@ mod tests {
         let mut trial = Trial::get("/a%2Fb");
         trial.run("redirectToLower(308)");
         assert_eq!(trial.answer_field("location"), ["https://www.example.org/a%2Fb"]);
+        assert_eq!(
+            location(r#"rfcPath() -> redirectToLower(302, "/A%2Fb%20C")"#),
+            "https://in.example.org/a%2Fb%20c?foo=1&bar=2"
+        );
         let mut trial = Trial::get("/%C3%84%20B");
         trial.run("redirectToLower(308)");
         assert_eq!(
@@ -300,6 +295,32 @@ mod tests {
             location(r#"redirectTo(302, "/u/${id}?a=1")"#),
             "https://in.example.org/u/7%0D%0AX:%20y?a=1"
         );
+    }
+
+    #[test]
+    fn a_value_in_a_location_makes_no_host_of_a_path() {
+        let mut trial = Trial::get("/x?q=a%23b%26c");
+        trial.exchange.add_param("rest", "/evil.test/?a#b");
+        for (given, expected) in [
+            (
+                "/${rest}",
+                "https://www.example.org//evil.test/%3Fa%23b?q=a%23b%26c",
+            ),
+            (
+                "${rest}",
+                "https://www.example.org/evil.test/%3Fa%23b?q=a%23b%26c",
+            ),
+            ("//${rest}/b", "https://%2Fevil.test%2F%3Fa%23b/b?q=a%23b%26c"),
+            ("//${none}/b", "https://www.example.org/b?q=a%23b%26c"),
+            ("?n=${request.query.q}", "https://www.example.org/x?n=a%23b&c"),
+            (
+                "/a#${rest}",
+                "https://www.example.org/a?q=a%23b%26c#/evil.test/?a%23b",
+            ),
+        ] {
+            trial.run(&format!(r#"redirectTo(302, "{given}")"#));
+            assert_eq!(trial.answer_field("location"), [expected], "{given}");
+        }
     }
 
     #[test]

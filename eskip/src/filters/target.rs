@@ -15,9 +15,7 @@ impl FilterContext<'_> {
     /// [`Exchange::keeps_reserved`](super::Exchange::keeps_reserved) says so.
     #[must_use]
     pub fn path(&self) -> Cow<'_, str> {
-        let path = self.request.uri.path();
-        let decoded = decode(path, |byte| self.exchange.keeps_reserved && is_kept(byte));
-        decoded.unwrap_or(Cow::Borrowed(path))
+        self.decode_path(self.request.uri.path())
     }
 
     /// Gives the request another path. It is encoded from this text; a path that stays the same keeps its encoding.
@@ -25,11 +23,7 @@ impl FilterContext<'_> {
         if self.path() == path {
             return;
         }
-        let encoded = if self.exchange.keeps_reserved {
-            Cow::Owned(encode_path_but_reserved(path))
-        } else {
-            encode_path(path)
-        };
+        let encoded = self.encode_path(path);
         let query = self.request.uri.query().map(str::to_owned);
         self.set_target(&encoded, query.as_deref());
     }
@@ -68,6 +62,21 @@ impl FilterContext<'_> {
             })
         });
         self.set_target(&path, query.as_deref());
+    }
+
+    /// Another path, decoded as that of the request.
+    pub(super) fn decode_path<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        let decoded = decode(path, |byte| self.exchange.keeps_reserved && is_kept(byte));
+        decoded.unwrap_or(Cow::Borrowed(path))
+    }
+
+    /// The way back.
+    pub(super) fn encode_path<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        if self.exchange.keeps_reserved {
+            Cow::Owned(encode_path_but_reserved(path))
+        } else {
+            encode_path(path)
+        }
     }
 
     fn set_target(&mut self, path: &str, query: Option<&str>) {
@@ -136,7 +145,7 @@ fn digit(byte: u8) -> Option<u8> {
 }
 
 /// What may stand in a path (RFC 3986, section 3.3) stays, as in Go's net/url but for `!'()*`, which that encodes.
-pub(super) fn encode_path(path: &str) -> Cow<'_, str> {
+fn encode_path(path: &str) -> Cow<'_, str> {
     encode(path, |byte| {
         is_unreserved(byte) || b"$&+,/:;=@!'()*".contains(&byte)
     })
@@ -147,11 +156,14 @@ fn encode_path_but_reserved(path: &str) -> String {
     let mut parts = path.split('%');
     let mut encoded = encode_path(parts.next().unwrap_or_default()).into_owned();
     for part in parts {
-        let byte = part
-            .get(..2)
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        encoded.push_str(if byte.is_some_and(is_kept) { "%" } else { "%25" });
-        encoded.push_str(&encode_path(part));
+        let kept = part.split_at_checked(2).and_then(|(digits, rest)| {
+            let byte = u8::from_str_radix(digits, 16).ok()?;
+            is_kept(byte).then(|| (digits.to_ascii_uppercase(), rest))
+        });
+        let (begin, rest) = kept.unwrap_or_else(|| ("25".to_owned(), part));
+        encoded.push('%');
+        encoded.push_str(&begin);
+        encoded.push_str(&encode_path(rest));
     }
     encoded
 }
@@ -160,7 +172,7 @@ fn encode_query(text: &str) -> String {
     encode(text, |byte| is_unreserved(byte) || byte == b' ').replace(' ', "+")
 }
 
-fn is_unreserved(byte: u8) -> bool {
+pub(super) fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
 }
 
