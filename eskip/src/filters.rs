@@ -48,20 +48,36 @@
 //!
 //! Filters of this crate touch no socket and no clock but those of [`Env`], and spawn nothing.
 
+mod answers;
 mod args;
 mod backend;
 mod balancing;
+mod block;
 mod body;
 mod breakers;
+mod contents;
 mod context;
+mod cookies;
+mod cors;
 mod dynamic;
+mod edited;
+mod encoding;
 mod exchange;
 mod filter;
+mod forwarded;
+mod header_values;
 mod headers;
 mod logs;
+mod path;
+#[cfg(test)]
+mod pieces;
+mod query;
+mod redirects;
 mod registry;
+mod sed;
 mod settings;
 mod settles;
+mod sniff;
 mod target;
 #[cfg(test)]
 mod trial;
@@ -71,21 +87,33 @@ type Family = fn(&mut Filters);
 
 /// All filters of this crate.
 const FAMILIES: &[Family] = &[
+    answers::add,
     backend::add,
     balancing::add,
+    block::add,
     breakers::add,
+    contents::add,
+    cookies::add,
+    cors::add,
     dynamic::add,
+    encoding::add,
+    forwarded::add,
+    header_values::add,
     headers::add,
     logs::add,
+    path::add,
+    query::add,
+    redirects::add,
+    sed::add,
 ];
 
 pub use self::{
     args::Args,
-    body::{Body, BodyChange, BodySlot, BoxError, StreamBody, Wrap},
+    body::{Body, BodyChange, BodyRefused, BodySlot, BoxError, StreamBody, Wrap},
     context::{Answer, Env, FilterContext},
     exchange::{DynamicTarget, Exchange, StateBag},
     filter::{Filter, Flow, Resume, Waiting, Wants},
     registry::{FilterError, FilterSpec, Filters},
-    settings::{AccessLog, Breaker, BreakerKind, FadeIn, RouteSettings},
+    settings::{AccessLog, Breaker, BreakerKind, FadeIn, Origin, RouteSettings},
 };
 pub use crate::routing::About;

@@ -8,7 +8,7 @@ use crate::routing::ArgsError;
 use crate::{Arg, Template};
 
 /// Regular expressions that take more memory than this are refused.
-const MOST_REGEXP: usize = 1 << 20;
+pub(super) const MOST_REGEXP: usize = 1 << 20;
 
 /// What [`Args::truth`] reads.
 const TRUTH: &str = "\"true\" or \"false\"";

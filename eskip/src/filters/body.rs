@@ -5,6 +5,7 @@ use std::fmt;
 use std::pin::Pin;
 
 use bytes::Bytes;
+use http::StatusCode;
 
 /// Why a body failed.
 pub type BoxError = Box<dyn Error + Send + Sync>;
@@ -32,6 +33,14 @@ pub enum Body {
 pub struct BodySlot {
     length: Option<u64>,
     change: Option<BodyChange>,
+}
+
+/// A body that a filter does not let through. It is the error that the body of a request ends with; the client gets the
+/// status if there is no answer yet.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("a filter refuses the body with {status}")]
+pub struct BodyRefused {
+    status: StatusCode,
 }
 
 /// What becomes of a body.
@@ -93,6 +102,22 @@ impl fmt::Debug for Body {
     }
 }
 
+// === impl BodyRefused ===
+
+impl BodyRefused {
+    /// With this status.
+    #[must_use]
+    pub fn new(status: StatusCode) -> Self {
+        Self { status }
+    }
+
+    /// The status.
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+}
+
 // === impl BodySlot ===
 
 impl BodySlot {
@@ -135,7 +160,8 @@ impl BodySlot {
         self.change = Some(match self.change.take() {
             None => BodyChange::Wrap { wrap, keeps_length },
             Some(BodyChange::Replace(body)) => BodyChange::Replace(match body {
-                Body::Empty => Body::Empty,
+                Body::Empty if keeps_length => Body::Empty,
+                Body::Empty => Body::Stream(wrap(Box::pin(Whole(None)))),
                 Body::Full(data) => Body::Stream(wrap(Box::pin(Whole(Some(data))))),
                 Body::Stream(body) => Body::Stream(wrap(body)),
             }),

@@ -28,6 +28,9 @@ pub struct Exchange {
     pub dynamic: DynamicTarget,
     /// The Host that the backend is told, if a filter has set one. It comes before what `preserveHost` says.
     pub outgoing_host: Option<HeaderValue>,
+    /// Whether filters see reserved characters of the path that are encoded, such as `/`, as they are, and leave them so.
+    /// Default: they see the decoded path, and a path that they change is encoded anew.
+    pub keeps_reserved: bool,
     /// What the access log leaves out of the query: the values of these keys.
     pub masked_query: Vec<String>,
     /// What the line of the access log says beside the usual: names and values.

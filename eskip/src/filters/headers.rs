@@ -1,6 +1,7 @@
-//! Fields of requests and answers: set, appended, dropped, copied, changed.
+//! Fields of requests and answers: set, appended, dropped, copied, taken from what filters have put by.
 
-use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::uri::Authority;
 
 use super::args::Args;
 use super::context::FilterContext;
@@ -11,19 +12,25 @@ use crate::{Arg, Template};
 
 /// Whose fields.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Side {
+pub(super) enum Side {
     Request,
     Response,
+}
+
+/// Whether the values that a field has stay.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Mode {
+    Set,
+    Append,
 }
 
 /// Sets or appends a field.
 #[derive(Debug)]
 struct Set {
     side: Side,
+    mode: Mode,
     name: HeaderName,
     value: Value,
-    /// Values that are there stay.
-    appends: bool,
 }
 
 /// What a field is set to.
@@ -31,124 +38,406 @@ struct Set {
 enum Value {
     Fixed(HeaderValue),
     Template(Template),
+    /// What filters have put by under this name.
+    Bag(String),
 }
 
+/// How an argument says what a field is set to.
+#[derive(Clone, Copy, Debug)]
+enum Says {
+    Template,
+    Literal,
+    Key,
+}
+
+/// Drops a field, or those of its values that are equal to one.
+#[derive(Debug)]
+struct DropField {
+    side: Side,
+    name: HeaderName,
+    value: Option<HeaderValue>,
+}
+
+/// Sets a field to the first value of another one.
+#[derive(Debug)]
+struct CopyField {
+    side: Side,
+    from: HeaderName,
+    to: HeaderName,
+}
+
+/// The tables below hold names, and of each what the manual says and a call.
+type Text = &'static str;
+
 pub(super) fn add(all: &mut Filters) {
-    for (name, side, appends, about) in [
-        (
-            "setRequestHeader",
-            Side::Request,
-            false,
-            (
-                "sets a field of the request",
-                r#"setRequestHeader("X-Route", "${request.path}")"#,
-            ),
-        ),
-        (
-            "appendRequestHeader",
-            Side::Request,
-            true,
-            (
-                "adds a value to a field of the request",
-                r#"appendRequestHeader("X-Route", "a")"#,
-            ),
-        ),
-        (
-            "setResponseHeader",
-            Side::Response,
-            false,
-            (
-                "sets a field of the answer",
-                r#"setResponseHeader("X-From", "here")"#,
-            ),
-        ),
-        (
-            "appendResponseHeader",
-            Side::Response,
-            true,
-            (
-                "adds a value to a field of the answer",
-                r#"appendResponseHeader("Vary", "Accept")"#,
-            ),
-        ),
-    ] {
-        all.add(name, about, move |args| Set::create(args, side, appends));
+    for (side, mode, name, does, example) in SETTERS {
+        all.add(name, (does, example), move |args| {
+            Set::create(args, side, mode, Says::Template)
+        });
     }
+    for (side, name, does, example) in OLD_APPENDERS {
+        all.add(name, (does, example), move |args| {
+            Set::create(args, side, Mode::Append, Says::Literal)
+        });
+    }
+    for (side, mode, name, does, example) in BAG_SETTERS {
+        all.add(name, (does, example), move |args| {
+            Set::create(args, side, mode, Says::Key)
+        });
+    }
+    for (side, name, does, example) in DROPPERS {
+        all.add(name, (does, example), move |args| DropField::create(args, side));
+    }
+    for (side, name, does, example) in COPIERS {
+        all.add(name, (does, example), move |args| CopyField::create(args, side));
+    }
+}
+
+const SETTERS: [(Side, Mode, Text, Text, Text); 4] = [
+    (
+        Side::Request,
+        Mode::Set,
+        "setRequestHeader",
+        "sets a field of the request",
+        r#"setRequestHeader("X-Route", "${request.path}")"#,
+    ),
+    (
+        Side::Request,
+        Mode::Append,
+        "appendRequestHeader",
+        "adds a value to a field of the request",
+        r#"appendRequestHeader("X-Route", "a")"#,
+    ),
+    (
+        Side::Response,
+        Mode::Set,
+        "setResponseHeader",
+        "sets a field of the answer",
+        r#"setResponseHeader("X-From", "here")"#,
+    ),
+    (
+        Side::Response,
+        Mode::Append,
+        "appendResponseHeader",
+        "adds a value to a field of the answer",
+        r#"appendResponseHeader("Vary", "Accept")"#,
+    ),
+];
+
+const OLD_APPENDERS: [(Side, Text, Text, Text); 2] = [
+    (
+        Side::Request,
+        "requestHeader",
+        "the old name of `appendRequestHeader`, without placeholders",
+        r#"requestHeader("X-Route", "a")"#,
+    ),
+    (
+        Side::Response,
+        "responseHeader",
+        "the old name of `appendResponseHeader`, without placeholders",
+        r#"responseHeader("Vary", "Accept")"#,
+    ),
+];
+
+const BAG_SETTERS: [(Side, Mode, Text, Text, Text); 4] = [
+    (
+        Side::Request,
+        Mode::Set,
+        "setContextRequestHeader",
+        "sets a field of the request to what a filter before has put by under a name",
+        r#"setContextRequestHeader("X-User", "auth-user")"#,
+    ),
+    (
+        Side::Request,
+        Mode::Append,
+        "appendContextRequestHeader",
+        "adds what a filter before has put by under a name to a field of the request",
+        r#"appendContextRequestHeader("X-User", "auth-user")"#,
+    ),
+    (
+        Side::Response,
+        Mode::Set,
+        "setContextResponseHeader",
+        "sets a field of the answer to what a filter has put by under a name",
+        r#"setContextResponseHeader("X-User", "auth-user")"#,
+    ),
+    (
+        Side::Response,
+        Mode::Append,
+        "appendContextResponseHeader",
+        "adds what a filter has put by under a name to a field of the answer",
+        r#"appendContextResponseHeader("X-User", "auth-user")"#,
+    ),
+];
+
+const DROPPERS: [(Side, Text, Text, Text); 2] = [
+    (
+        Side::Request,
+        "dropRequestHeader",
+        "removes a field of the request, or with a second argument those of its values that are this one",
+        r#"dropRequestHeader("User-Agent")"#,
+    ),
+    (
+        Side::Response,
+        "dropResponseHeader",
+        "removes a field of the answer, or with a second argument those of its values that are this one",
+        r#"dropResponseHeader("Server")"#,
+    ),
+];
+
+const COPIERS: [(Side, Text, Text, Text); 4] = [
+    (
+        Side::Request,
+        "copyRequestHeader",
+        "sets a field of the request to the first value of another one, if that has one",
+        r#"copyRequestHeader("X-Foo", "X-Bar")"#,
+    ),
+    (
+        Side::Request,
+        "requestCopyHeader",
+        "the old name of `copyRequestHeader`",
+        r#"requestCopyHeader("X-Foo", "X-Bar")"#,
+    ),
+    (
+        Side::Response,
+        "copyResponseHeader",
+        "sets a field of the answer to the first value of another one, if that has one",
+        r#"copyResponseHeader("X-Foo", "X-Bar")"#,
+    ),
+    (
+        Side::Response,
+        "responseCopyHeader",
+        "the old name of `copyResponseHeader`",
+        r#"responseCopyHeader("X-Foo", "X-Bar")"#,
+    ),
+];
+
+// === impl Side ===
+
+impl Side {
+    /// What a filter wants that reads and changes fields of this side alone.
+    pub(super) fn wants(self) -> Wants {
+        match self {
+            Self::Request => Wants::REQUEST,
+            Self::Response => Wants::RESPONSE,
+        }
+    }
+
+    /// The fields, if this is the phase to change them.
+    pub(super) fn fields<'f>(self, cx: &'f mut FilterContext<'_>) -> Option<&'f mut HeaderMap> {
+        match self {
+            Self::Request => cx.response.is_none().then_some(&mut cx.request.headers),
+            Self::Response => cx.response.as_mut().map(|answer| &mut *answer.headers),
+        }
+    }
+
+    /// The first value of a field, if there is one that is not empty. Host of a request is the one that the client gave,
+    /// or a filter.
+    pub(super) fn first(self, name: &HeaderName, cx: &FilterContext<'_>) -> Option<HeaderValue> {
+        let value = match self {
+            Self::Request => cx.request.headers.get(name).cloned().or_else(|| {
+                let is_host = *name == header::HOST;
+                is_host.then(|| HeaderValue::from_str(&cx.exchange.host).ok())?
+            }),
+            Self::Response => cx.response.as_ref()?.headers.get(name).cloned(),
+        };
+        value.filter(|value| !value.is_empty())
+    }
+
+    /// Sets a field. There is one Host, and it is one.
+    pub(super) fn set(self, name: &HeaderName, value: HeaderValue, cx: &mut FilterContext<'_>) {
+        if self == Self::Request && *name == header::HOST && Authority::try_from(value.as_bytes()).is_err() {
+            return;
+        }
+        if let Some(fields) = self.fields(cx) {
+            fields.insert(name.clone(), value);
+        }
+    }
+
+    /// Adds a value to a field, but for Host.
+    fn append(self, name: &HeaderName, value: HeaderValue, cx: &mut FilterContext<'_>) {
+        if self == Self::Request && *name == header::HOST {
+            self.set(name, value, cx);
+        } else if let Some(fields) = self.fields(cx) {
+            fields.append(name.clone(), value);
+        }
+    }
+}
+
+/// Keeps those values of a field that `stays` says yes to.
+pub(super) fn retain(fields: &mut HeaderMap, name: &HeaderName, stays: impl Fn(&HeaderValue) -> bool) {
+    if fields.get_all(name).iter().all(&stays) {
+        return;
+    }
+    let kept: Vec<HeaderValue> = fields
+        .get_all(name)
+        .iter()
+        .filter(|value| stays(value))
+        .cloned()
+        .collect();
+    fields.remove(name);
+    for value in kept {
+        fields.append(name.clone(), value);
+    }
+}
+
+/// The text of a value, also if there are others than ASCII characters in it.
+pub(super) fn text(value: &HeaderValue) -> Option<&str> {
+    std::str::from_utf8(value.as_bytes()).ok()
 }
 
 // === impl Set ===
 
 impl Set {
-    fn create(args: &[Arg], side: Side, appends: bool) -> Result<Self, ArgsError> {
+    fn create(args: &[Arg], side: Side, mode: Mode, says: Says) -> Result<Self, ArgsError> {
         let mut args = Args::new(args);
-        let (name, value) = (args.field_name()?, args.template("a value")?);
-        args.end()?;
-        let value = match value.as_literal() {
-            Some(text) => {
-                Value::Fixed(HeaderValue::from_str(text).map_err(|_| args.expected("the value of a field"))?)
+        let name = args.field_name()?;
+        let value = match says {
+            Says::Key => Value::Bag(args.text("a name")?.to_owned()),
+            Says::Literal => Value::Fixed(fixed(args.text("a value")?, &args)?),
+            Says::Template => {
+                let template = args.template("a value")?;
+                match template.as_literal() {
+                    Some(text) => Value::Fixed(fixed(text, &args)?),
+                    None => Value::Template(template),
+                }
             }
-            None => Value::Template(value),
         };
+        args.end()?;
         Ok(Self {
             side,
+            mode,
             name,
             value,
-            appends,
         })
     }
 
-    fn run(&self, cx: &mut FilterContext<'_>) {
-        let value = match &self.value {
-            Value::Fixed(value) => Some(value.clone()),
-            Value::Template(template) => {
-                // A value that is missing means that nothing is set.
-                let filled = cx.fill(template);
-                let text = filled.complete.then_some(filled.text);
-                text.and_then(|text| HeaderValue::try_from(text).ok())
+    fn run(&self, cx: &mut FilterContext<'_>) -> Flow {
+        if let Some(value) = self.value.of(cx) {
+            match self.mode {
+                Mode::Set => self.side.set(&self.name, value, cx),
+                Mode::Append => self.side.append(&self.name, value, cx),
             }
-        };
-        let Some(value) = value else { return };
-        let Some(fields) = fields(self.side, cx) else {
-            return;
-        };
-        if self.appends {
-            fields.append(self.name.clone(), value);
-        } else {
-            fields.insert(self.name.clone(), value);
         }
+        Flow::Next
     }
+}
+
+fn fixed(text: &str, args: &Args<'_>) -> Result<HeaderValue, ArgsError> {
+    HeaderValue::from_str(text).map_err(|_| args.expected("the value of a field"))
 }
 
 impl Filter for Set {
     fn request(&self, cx: &mut FilterContext<'_>) -> Flow {
-        self.run(cx);
-        Flow::Next
+        self.run(cx)
     }
 
     fn response(&self, cx: &mut FilterContext<'_>) -> Flow {
-        self.run(cx);
-        Flow::Next
+        self.run(cx)
     }
 
     fn wants(&self) -> Wants {
         match (self.side, &self.value) {
-            (Side::Request, _) => Wants::REQUEST,
-            (Side::Response, Value::Fixed(_)) => Wants::RESPONSE,
             (Side::Response, Value::Template(_)) => Wants::RESPONSE.and_head(),
+            (side, _) => side.wants(),
         }
     }
 }
 
-/// The fields of one side, if it is there.
-fn fields<'f>(side: Side, cx: &'f mut FilterContext<'_>) -> Option<&'f mut HeaderMap> {
-    match side {
-        Side::Request => Some(&mut cx.request.headers),
-        Side::Response => cx.response.as_mut().map(|answer| &mut *answer.headers),
+// === impl Value ===
+
+impl Value {
+    /// The value, unless something of it is missing.
+    fn of(&self, cx: &FilterContext<'_>) -> Option<HeaderValue> {
+        match self {
+            Self::Fixed(value) => Some(value.clone()),
+            Self::Template(template) => {
+                let filled = cx.fill(template);
+                let text = filled.complete.then_some(filled.text);
+                text.and_then(|text| HeaderValue::try_from(text).ok())
+            }
+            Self::Bag(key) => HeaderValue::from_str(cx.exchange.bag.get(key)?).ok(),
+        }
+    }
+}
+
+// === impl DropField ===
+
+impl DropField {
+    fn create(args: &[Arg], side: Side) -> Result<Self, ArgsError> {
+        let mut args = Args::new(args);
+        let name = args.field_name()?;
+        let value = if args.has_more() {
+            Some(fixed(args.text("a value")?, &args)?).filter(|value| !value.is_empty())
+        } else {
+            None
+        };
+        args.end()?;
+        Ok(Self { side, name, value })
+    }
+
+    fn run(&self, cx: &mut FilterContext<'_>) -> Flow {
+        if let Some(fields) = self.side.fields(cx) {
+            match &self.value {
+                None => {
+                    fields.remove(&self.name);
+                }
+                Some(dropped) => retain(fields, &self.name, |value| value != dropped),
+            }
+        }
+        Flow::Next
+    }
+}
+
+impl Filter for DropField {
+    fn request(&self, cx: &mut FilterContext<'_>) -> Flow {
+        self.run(cx)
+    }
+
+    fn response(&self, cx: &mut FilterContext<'_>) -> Flow {
+        self.run(cx)
+    }
+
+    fn wants(&self) -> Wants {
+        self.side.wants()
+    }
+}
+
+// === impl CopyField ===
+
+impl CopyField {
+    fn create(args: &[Arg], side: Side) -> Result<Self, ArgsError> {
+        let mut args = Args::new(args);
+        let (from, to) = (args.field_name()?, args.field_name()?);
+        args.end()?;
+        Ok(Self { side, from, to })
+    }
+
+    fn run(&self, cx: &mut FilterContext<'_>) -> Flow {
+        if let Some(value) = self.side.first(&self.from, cx) {
+            self.side.set(&self.to, value, cx);
+        }
+        Flow::Next
+    }
+}
+
+impl Filter for CopyField {
+    fn request(&self, cx: &mut FilterContext<'_>) -> Flow {
+        self.run(cx)
+    }
+
+    fn response(&self, cx: &mut FilterContext<'_>) -> Flow {
+        self.run(cx)
+    }
+
+    fn wants(&self) -> Wants {
+        self.side.wants()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::filters::Wants;
     use crate::filters::trial::Trial;
 
     #[test]
@@ -167,5 +456,96 @@ mod tests {
         trial.run(r#"appendResponseHeader("X", "1") -> appendResponseHeader("X", "2") -> setResponseHeader("Y", "${request.path}")"#);
         assert_eq!(trial.answer_field("x"), ["2", "1"]);
         assert_eq!(trial.answer_field("y"), ["/"]);
+    }
+
+    #[test]
+    fn the_old_names_append_and_know_no_placeholders() {
+        let mut trial = Trial::get("/").with("x", "1").answered_with("x", "1");
+        trial.run(r#"requestHeader("X", "${request.path}") -> responseHeader("X", "${request.path}")"#);
+        assert_eq!(trial.field("x"), ["1", "${request.path}"]);
+        assert_eq!(trial.answer_field("x"), ["1", "${request.path}"]);
+    }
+
+    #[test]
+    fn there_is_one_host_and_it_is_one() {
+        let mut trial = Trial::get("/?x=a%20b");
+        trial.request(r#"appendRequestHeader("Host", "a.test") -> requestHeader("host", "b.test")"#);
+        assert_eq!(trial.field("host"), ["b.test"]);
+        trial.request(r#"setRequestHeader("Host", "${request.query.x}")"#);
+        assert_eq!(trial.field("host"), ["b.test"]);
+    }
+
+    #[test]
+    fn fields_take_what_filters_have_put_by() {
+        let mut trial = Trial::get("/");
+        trial.exchange.bag.set("user", "ann");
+        trial.exchange.bag.set("lines", "a\nb");
+        trial.run(
+            r#"setContextRequestHeader("X", "user") -> appendContextRequestHeader("X", "user") ->
+            setContextResponseHeader("X", "user") -> appendContextResponseHeader("Y", "user") ->
+            setContextRequestHeader("Z", "none") -> setContextRequestHeader("Z", "lines")"#,
+        );
+        assert_eq!(trial.field("x"), ["ann", "ann"]);
+        assert_eq!(trial.answer_field("x"), ["ann"]);
+        assert_eq!(trial.answer_field("y"), ["ann"]);
+        assert!(trial.field("z").is_empty());
+    }
+
+    #[test]
+    fn a_field_is_dropped_as_a_whole_or_by_a_value() {
+        let mut trial = Trial::get("/").with("x", "1").with("x", "2").with("y", "1");
+        trial = trial.answered_with("x", "1").answered_with("x", "2");
+        trial.run(r#"dropRequestHeader("X", "1") -> dropRequestHeader("Y") -> dropResponseHeader("X")"#);
+        assert_eq!(trial.field("x"), ["2"]);
+        assert!(trial.field("y").is_empty());
+        assert!(trial.answer_field("x").is_empty());
+    }
+
+    #[test]
+    fn a_field_is_copied_over_another_one_if_it_has_a_value() {
+        let mut trial = Trial::get("/").with("x", "1").with("x", "2").with("y", "3");
+        trial.run(
+            r#"copyRequestHeader("X", "Y") -> copyRequestHeader("None", "Y") ->
+            copyRequestHeader("Host", "X-Host") -> copyRequestHeader("X", "Host")"#,
+        );
+        assert_eq!(trial.field("y"), ["1"]);
+        assert_eq!(trial.field("x-host"), ["www.example.org"]);
+        assert_eq!(trial.field("host"), ["1"]);
+        let mut trial = Trial::get("/").answered_with("x", "1");
+        trial.run(r#"copyResponseHeader("X", "Y") -> responseCopyHeader("X", "Z")"#);
+        assert_eq!(trial.answer_field("y"), ["1"]);
+        assert_eq!(trial.answer_field("z"), ["1"]);
+        let mut trial = Trial::get("/").with("x", "1");
+        trial.run(r#"requestCopyHeader("X", "Y")"#);
+        assert_eq!(trial.field("y"), ["1"]);
+    }
+
+    #[test]
+    fn only_what_is_needed_is_wanted() {
+        let wants = |text: &str| Trial::get("/").make(text)[0].wants();
+        assert_eq!(wants(r#"setRequestHeader("X", "${a}")"#), Wants::REQUEST);
+        assert_eq!(wants(r#"setResponseHeader("X", "a")"#), Wants::RESPONSE);
+        assert_eq!(
+            wants(r#"setResponseHeader("X", "${a}")"#),
+            Wants::RESPONSE.and_head()
+        );
+        assert_eq!(wants(r#"dropResponseHeader("X")"#), Wants::RESPONSE);
+    }
+
+    #[test]
+    fn names_and_values_that_no_field_has_are_mistakes() {
+        for wrong in [
+            r#"setRequestHeader("a b", "c")"#,
+            r#"setRequestHeader("a")"#,
+            r#"setRequestHeader("a", "b\nc")"#,
+            r#"setRequestHeader("a", "b", "c")"#,
+            r#"dropRequestHeader()"#,
+            r#"copyRequestHeader("a")"#,
+        ] {
+            assert!(
+                Trial::mistake(wrong).starts_with("invalid_filter_params: "),
+                "{wrong}"
+            );
+        }
     }
 }

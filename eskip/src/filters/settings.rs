@@ -31,6 +31,19 @@ pub struct RouteSettings {
     pub backend_is_proxy: bool,
     /// What `annotate` says.
     pub annotations: Vec<(String, String)>,
+    /// What the route was made of, if it says so.
+    pub origin: Option<Origin>,
+}
+
+/// What a route was made of.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Origin {
+    /// What kind of thing, such as `ingress`.
+    pub kind: String,
+    /// Which one.
+    pub id: String,
+    /// When it was created.
+    pub created: SystemTime,
 }
 
 /// When a backend is left alone.

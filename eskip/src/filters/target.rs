@@ -11,10 +11,11 @@ use super::context::FilterContext;
 // === impl FilterContext ===
 
 impl FilterContext<'_> {
-    /// The path, decoded once. What is no text when it is decoded stays encoded.
+    /// The path, decoded once. What is no text when it is decoded stays encoded, and so do reserved characters if
+    /// [`Exchange::keeps_reserved`](super::Exchange::keeps_reserved) says so.
     #[must_use]
     pub fn path(&self) -> Cow<'_, str> {
-        decode(self.request.uri.path(), false).unwrap_or_else(|| Cow::Borrowed(self.request.uri.path()))
+        self.decode_path(self.request.uri.path())
     }
 
     /// Gives the request another path. It is encoded from this text; a path that stays the same keeps its encoding.
@@ -22,7 +23,7 @@ impl FilterContext<'_> {
         if self.path() == path {
             return;
         }
-        let encoded = encode_path(path);
+        let encoded = self.encode_path(path);
         let query = self.request.uri.query().map(str::to_owned);
         self.set_target(&encoded, query.as_deref());
     }
@@ -63,6 +64,21 @@ impl FilterContext<'_> {
         self.set_target(&path, query.as_deref());
     }
 
+    /// Another path, decoded as that of the request.
+    pub(super) fn decode_path<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        let decoded = decode(path, |byte| self.exchange.keeps_reserved && is_kept(byte));
+        decoded.unwrap_or(Cow::Borrowed(path))
+    }
+
+    /// The way back.
+    pub(super) fn encode_path<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        if self.exchange.keeps_reserved {
+            Cow::Owned(encode_path_but_reserved(path))
+        } else {
+            encode_path(path)
+        }
+    }
+
     fn set_target(&mut self, path: &str, query: Option<&str>) {
         let path = if path.starts_with('/') || path == "*" {
             Cow::Borrowed(path)
@@ -84,29 +100,42 @@ fn query_pairs(query: &str) -> Vec<(String, String)> {
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     let pairs = pairs.filter_map(|pair| {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        Some((decode(key, true)?.into_owned(), decode(value, true)?.into_owned()))
+        Some((decode_query(key)?, decode_query(value)?))
     });
     pairs.collect()
 }
 
-/// Decodes `%XX`, and `+` if it is a space; `None` for what is no text.
-fn decode(text: &str, plus_is_space: bool) -> Option<Cow<'_, str>> {
-    if !text
-        .bytes()
-        .any(|byte| byte == b'%' || plus_is_space && byte == b'+')
-    {
+fn decode_query(text: &str) -> Option<String> {
+    let spaced = text.replace('+', " ");
+    decode(&spaced, |_| false).map(Cow::into_owned)
+}
+
+/// Decodes `%XX` but of the bytes that `stays` says yes to; `None` for what is no text.
+fn decode(text: &str, stays: impl Fn(u8) -> bool) -> Option<Cow<'_, str>> {
+    if !text.contains('%') {
         return Some(Cow::Borrowed(text));
     }
     let mut bytes = text.bytes();
     let mut decoded = Vec::with_capacity(text.len());
     while let Some(byte) = bytes.next() {
-        decoded.push(match byte {
-            b'%' => digit(bytes.next()?)? << 4 | digit(bytes.next()?)?,
-            b'+' if plus_is_space => b' ',
-            byte => byte,
-        });
+        if byte != b'%' {
+            decoded.push(byte);
+            continue;
+        }
+        let byte = digit(bytes.next()?)? << 4 | digit(bytes.next()?)?;
+        if stays(byte) {
+            decoded.extend(format!("%{byte:02X}").bytes());
+        } else {
+            decoded.push(byte);
+        }
     }
     String::from_utf8(decoded).ok().map(Cow::Owned)
+}
+
+/// The reserved characters of RFC 2396, section 2.2, and the percent sign: otherwise one could not tell what stands for
+/// them.
+fn is_kept(byte: u8) -> bool {
+    b";/?:@&=+$,%".contains(&byte)
 }
 
 fn digit(byte: u8) -> Option<u8> {
@@ -122,15 +151,32 @@ fn encode_path(path: &str) -> Cow<'_, str> {
     })
 }
 
+/// The same for a path in which reserved characters are encoded where they do not mean what they are reserved for.
+fn encode_path_but_reserved(path: &str) -> String {
+    let mut parts = path.split('%');
+    let mut encoded = encode_path(parts.next().unwrap_or_default()).into_owned();
+    for part in parts {
+        let kept = part.split_at_checked(2).and_then(|(digits, rest)| {
+            let byte = u8::from_str_radix(digits, 16).ok()?;
+            is_kept(byte).then(|| (digits.to_ascii_uppercase(), rest))
+        });
+        let (begin, rest) = kept.unwrap_or_else(|| ("25".to_owned(), part));
+        encoded.push('%');
+        encoded.push_str(&begin);
+        encoded.push_str(&encode_path(rest));
+    }
+    encoded
+}
+
 fn encode_query(text: &str) -> String {
     encode(text, |byte| is_unreserved(byte) || byte == b' ').replace(' ', "+")
 }
 
-fn is_unreserved(byte: u8) -> bool {
+pub(super) fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
 }
 
-fn encode(text: &str, stays: impl Fn(u8) -> bool) -> Cow<'_, str> {
+pub(super) fn encode(text: &str, stays: impl Fn(u8) -> bool) -> Cow<'_, str> {
     if text.bytes().all(&stays) {
         return Cow::Borrowed(text);
     }
@@ -160,6 +206,15 @@ mod tests {
         assert_eq!(trial.target(), "/%C3%A4%20%3F%23%252F?x=1");
         trial.cx(false).set_path("a");
         assert_eq!(trial.target(), "/a?x=1");
+    }
+
+    #[test]
+    fn reserved_characters_stay_encoded_if_they_shall() {
+        let mut trial = Trial::get("/a%2fb%25%20");
+        trial.exchange.keeps_reserved = true;
+        assert_eq!(trial.cx(false).path(), "/a%2Fb%25 ");
+        trial.cx(false).set_path("/%2F%20%%25x%3");
+        assert_eq!(trial.target(), "/%2F%2520%25%25x%253");
     }
 
     #[test]

@@ -10,6 +10,8 @@
 mod changes;
 mod equality;
 mod errors;
+#[cfg(feature = "filters")]
+mod filters;
 mod hostile;
 mod json;
 mod language;
