@@ -58,7 +58,9 @@ mod dynamic;
 mod exchange;
 mod filter;
 mod headers;
+mod limits;
 mod logs;
+mod refusal;
 mod registry;
 mod settings;
 mod settles;
@@ -76,6 +78,7 @@ const FAMILIES: &[Family] = &[
     breakers::add,
     dynamic::add,
     headers::add,
+    limits::add,
     logs::add,
 ];
 
@@ -85,7 +88,8 @@ pub use self::{
     context::{Answer, Env, FilterContext},
     exchange::{DynamicTarget, Exchange, StateBag},
     filter::{Filter, Flow, Resume, Waiting, Wants},
+    limits::BackendLimits,
     registry::{FilterError, FilterSpec, Filters},
-    settings::{AccessLog, Breaker, BreakerKind, FadeIn, RouteSettings},
+    settings::{AccessLog, BackendLimit, Breaker, BreakerKind, FadeIn, RouteSettings},
 };
 pub use crate::routing::About;
