@@ -121,7 +121,7 @@ mod tests {
 
     use super::*;
 
-    const SECOND: u64 = 100_000_000;
+    const SECOND: u64 = 1_000_000_000;
 
     fn rate(most: u32, seconds: u64) -> Rate {
         Rate {
