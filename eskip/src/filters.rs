@@ -60,6 +60,7 @@ mod filter;
 mod headers;
 mod limits;
 mod logs;
+mod mtls;
 mod refusal;
 mod registry;
 mod settings;
@@ -80,6 +81,7 @@ const FAMILIES: &[Family] = &[
     headers::add,
     limits::add,
     logs::add,
+    mtls::add,
 ];
 
 pub use self::{
