@@ -67,12 +67,15 @@ mod filter;
 mod forwarded;
 mod header_values;
 mod headers;
+mod limits;
 mod logs;
+mod mtls;
 mod path;
 #[cfg(test)]
 mod pieces;
 mod query;
 mod redirects;
+mod refusal;
 mod registry;
 mod sed;
 mod settings;
@@ -100,7 +103,9 @@ const FAMILIES: &[Family] = &[
     forwarded::add,
     header_values::add,
     headers::add,
+    limits::add,
     logs::add,
+    mtls::add,
     path::add,
     query::add,
     redirects::add,
@@ -113,7 +118,8 @@ pub use self::{
     context::{Answer, Env, FilterContext},
     exchange::{DynamicTarget, Exchange, StateBag},
     filter::{Filter, Flow, Resume, Waiting, Wants},
+    limits::BackendLimits,
     registry::{FilterError, FilterSpec, Filters},
-    settings::{AccessLog, Breaker, BreakerKind, FadeIn, Origin, RouteSettings},
+    settings::{AccessLog, BackendLimit, Breaker, BreakerKind, FadeIn, Origin, RouteSettings},
 };
 pub use crate::routing::About;

@@ -18,7 +18,8 @@ pub struct Exchange {
     pub peer: Option<SocketAddr>,
     /// Whether the client speaks TLS to the proxy.
     pub tls: bool,
-    /// The certificate that the client has shown, in DER.
+    /// The certificate that the client has shown, in DER. It must be a verified one: filters go by what it says. One that
+    /// nobody has verified is none.
     pub client_certificate: Option<Arc<[u8]>>,
     /// The route that the request is at.
     pub route: String,

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use http::StatusCode;
+
 use crate::Template;
 
 /// What holds for all requests of a route. Of two filters that say the same thing the later one is right.
@@ -29,6 +31,10 @@ pub struct RouteSettings {
     pub access_log: Option<AccessLog>,
     /// Whether the backend is a proxy, and gets the whole URL of the request.
     pub backend_is_proxy: bool,
+    /// How many requests each endpoint gets in a time; see [`BackendLimits`](super::BackendLimits). Default: any number.
+    pub backend_limit: Option<BackendLimit>,
+    /// Whether limits of how many requests there may be in a time are switched off.
+    pub is_unlimited: bool,
     /// What `annotate` says.
     pub annotations: Vec<(String, String)>,
     /// What the route was made of, if it says so.
@@ -76,6 +82,19 @@ pub enum BreakerKind {
     },
     /// Nothing: there is no breaker.
     Disabled,
+}
+
+/// How many requests an endpoint gets in a time.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct BackendLimit {
+    /// Routes with the same limit of the same group are counted together.
+    pub group: String,
+    /// How many, in every stretch of time of the window's length.
+    pub most: u32,
+    /// The length.
+    pub window: Duration,
+    /// The status of the answer to what is above. Default 503.
+    pub status: StatusCode,
 }
 
 /// How the share of an endpoint that is new grows.

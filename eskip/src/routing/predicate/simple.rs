@@ -14,9 +14,13 @@ const METHODS: [&str; 9] = [
 #[derive(Debug)]
 struct Always(bool);
 
-/// `Method("GET")` and `Methods("get", "post")`.
+/// `Method("GET")`: as it is written.
 #[derive(Debug)]
-struct Methods(Vec<Method>);
+struct OneMethod(Method);
+
+/// `Methods("get", "post")`: in any case, also the request's.
+#[derive(Debug)]
+struct Methods(Vec<&'static str>);
 
 /// `Shutdown()`.
 #[derive(Debug)]
@@ -35,8 +39,7 @@ pub(super) fn add(all: &mut Predicates) {
     all.add("False", ("never", r#"False()"#), |_| Ok(Always(false)));
     all.add("Method", ("the method is this one", r#"Method("GET")"#), |args| {
         let [method] = texts(args, "one method")?;
-        // As it is written: methods are compared as they are.
-        Ok(Methods(vec![method.parse().or_else(|_| wanted("one method"))?]))
+        Ok(OneMethod(method.parse().or_else(|_| wanted("one method"))?))
     });
     all.add(
         "Methods",
@@ -47,12 +50,9 @@ pub(super) fn add(all: &mut Predicates) {
         |args| {
             let names = some_texts(args, "one or more methods")?;
             let one = |name: &&str| {
-                let upper = name.to_ascii_uppercase();
-                let known = METHODS
-                    .contains(&upper.as_str())
-                    .then(|| upper.parse().ok())
-                    .flatten();
-                known.ok_or_else(|| ArgsError(format!("{name:?} is none of {}", METHODS.join(", "))))
+                let known = METHODS.iter().find(|known| known.eq_ignore_ascii_case(name));
+                let unknown = || ArgsError(format!("{name:?} is none of {}", METHODS.join(", ")));
+                known.copied().ok_or_else(unknown)
             };
             Ok(Methods(names.iter().map(one).collect::<Result<_, _>>()?))
         },
@@ -118,9 +118,16 @@ impl Predicate for Always {
     }
 }
 
+impl Predicate for OneMethod {
+    fn holds(&self, asked: &Asked<'_>) -> bool {
+        self.0 == *asked.method
+    }
+}
+
 impl Predicate for Methods {
     fn holds(&self, asked: &Asked<'_>) -> bool {
-        self.0.contains(asked.method)
+        let method = asked.method.as_str();
+        self.0.iter().any(|known| known.eq_ignore_ascii_case(method))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Each predicate: what it holds for, and which arguments it takes.
 
-use eskip::routing::Predicates;
+use eskip::routing::{Predicates, RouteTable, TableOptions};
 use http::Method;
 
 use super::{Request, table};
@@ -42,9 +42,17 @@ fn methods() {
         &[
             (get(), true),
             (get().method(Method::POST), true),
+            (get().method("gEt".parse().unwrap()), true),
             (get().method(Method::HEAD), false),
+            (get().method("FOO".parse().unwrap()), false),
         ],
     );
+    for method in [
+        "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE",
+    ] {
+        let request = get().method(method.parse().unwrap());
+        check(&format!("Methods({method:?})"), &[(request, true)]);
+    }
 }
 
 #[test]
@@ -278,6 +286,21 @@ fn minutes() {
 }
 
 #[test]
+fn minutes_are_those_of_a_place() {
+    // 2016-01-01 00:00 UTC, and 2016-07-01 00:00 UTC, when the clocks of Berlin are one hour further.
+    const WINTER: u64 = 1_451_606_400;
+    const SUMMER: u64 = 1_467_331_200;
+    let berlin = Predicates::new(jiff::tz::TimeZone::get("Europe/Berlin").unwrap());
+    let routes =
+        eskip::parse(r#"one: Cron("0 1 * * *") -> <shunt>; two: Cron("0 2 * * *") -> <shunt>"#).unwrap();
+    let routes = routes.iter().map(|route| (route, ()));
+    let (table, invalid) = RouteTable::build(routes, &berlin, TableOptions::default());
+    assert_eq!(invalid, []);
+    assert_eq!(get().at(WINTER).route(&table), "one");
+    assert_eq!(get().at(SUMMER).route(&table), "two");
+}
+
+#[test]
 fn shares() {
     let dice = |dice| Request { dice, ..get() };
     check("Traffic(.3)", &[(dice(0.29), true), (dice(0.3), false)]);
@@ -300,6 +323,13 @@ fn shares() {
         "TrafficSegment(.2, .5)",
         &[(chance(0.19), false), (chance(0.2), true), (chance(0.5), false)],
     );
+    // Segments that lie side by side share all requests out, in whatever order the routes are asked.
+    let segments = table(
+        "a: TrafficSegment(0, .3) -> <shunt>; b: TrafficSegment(.3, 1) -> <shunt>; c: TrafficSegment(1, 1) -> <shunt>",
+    );
+    for (number, id) in [(0.0, "a"), (0.299, "a"), (0.3, "b"), (0.999, "b")] {
+        assert_eq!(chance(number).route(&segments), id);
+    }
     check("TrafficSegment(.2, .2)", &[(chance(0.2), false)]);
     check(
         "TrafficSegment(0, 1)",
