@@ -87,6 +87,15 @@ pub(crate) fn no_placeholder(text: &str) -> Result<(), &'static str> {
     }
 }
 
+/// The path of a file: not empty, and without placeholders, which nobody would fill in.
+pub(crate) fn file(path: &str) -> Result<(), &'static str> {
+    if path.is_empty() {
+        Err("the path is empty")
+    } else {
+        no_placeholder(path)
+    }
+}
+
 /// An address, a network in CIDR form, or text with a placeholder that stands for one.
 pub(crate) fn ip_range(text: &str) -> Result<(), &'static str> {
     if no_placeholder(text).is_err() || text.parse::<IpRange>().is_ok() {

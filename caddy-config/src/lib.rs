@@ -99,6 +99,7 @@ pub use self::{
         Template, TemplateError, TimePart, TlsPart, UpstreamPart,
     },
     text::text_from_bytes,
+    units::duration,
 };
 
 /// The README's snippet is a test, too.

@@ -44,7 +44,15 @@ const SIZES: [(&str, u64); 20] = [
 /// Reads `1h30m`, `1.5s`, `2d`, `0`: decimal numbers with a unit each (only zero needs none), added up.
 ///
 /// `None` for anything else, a sign, and more than 292 years (where Caddy's own type ends).
-pub(crate) fn duration(text: &str) -> Option<Duration> {
+///
+/// ```
+/// use std::time::Duration;
+///
+/// assert_eq!(caddy_config::duration("1m30s"), Some(Duration::from_secs(90)));
+/// assert_eq!(caddy_config::duration("90"), None);
+/// ```
+#[must_use]
+pub fn duration(text: &str) -> Option<Duration> {
     if text == "0" {
         return Some(Duration::ZERO);
     }

@@ -6,6 +6,7 @@ mod explain;
 mod geo;
 pub(crate) mod of_caddy;
 mod shipwick;
+mod skipper;
 
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
@@ -18,6 +19,7 @@ pub(crate) use self::eskip::{EskipArgs, EskipCommand, FilterArgs, InputArgs, Lay
 pub(crate) use self::explain::ExplainArgs;
 pub(crate) use self::geo::{GeoArgs, GeoCommand, GeoFrom, GeoUrl};
 pub(crate) use self::shipwick::{DesiredFrom, RenderArgs, ShipwickArgs, ShipwickCommand};
+pub(crate) use self::skipper::SkipperArgs;
 
 /// Doorway: a reverse proxy for Doors apps and the things around them.
 #[derive(Debug, Parser)]
@@ -39,7 +41,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run the proxy until it is told to stop
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Have a running proxy load its configuration again
     Reload(ReloadArgs),
     /// Stop a running proxy in an orderly way
@@ -126,6 +128,8 @@ pub(crate) struct RunArgs {
     pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) workers: WorkersArg,
+    #[command(flatten)]
+    pub(crate) skipper: SkipperArgs,
 }
 
 /// What is refused unless it is asked for.
@@ -338,6 +342,7 @@ Examples:
   doorway run --config /etc/doorway/Caddyfile
   doorway run --config config.json --workers 2
   doorway run --watch
+  doorway run --routes-file routes.eskip --address :9090
   generate-config | doorway run --config - --adapter json
 
 Signals: SIGTERM and SIGINT stop accepting, wait for open requests (at most the option grace_period) and \

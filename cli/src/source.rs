@@ -138,6 +138,17 @@ pub(crate) fn has_default() -> bool {
 // === impl Loaded ===
 
 impl Loaded {
+    /// A configuration that was never written down.
+    pub(crate) fn of(config: Config) -> Self {
+        Self {
+            document: config.to_json(),
+            config,
+            warnings: Vec::new(),
+            places: Places::default(),
+            origin: None,
+        }
+    }
+
     /// No configuration: only the admin API runs.
     pub(crate) fn nothing() -> Self {
         Self {

@@ -85,14 +85,9 @@ pub(super) fn scalar(arg: &Token, cx: &mut Cx<'_>) -> Option<Value> {
     })
 }
 
-/// The path of a file: not empty, and without placeholders, which nobody would fill in.
+/// The path of a file.
 pub(super) fn path(arg: &Token, cx: &mut Cx<'_>) -> Option<String> {
-    let fit = if arg.text.is_empty() {
-        Err("the path is empty")
-    } else {
-        check::no_placeholder(&arg.text)
-    };
-    cx.check(arg, fit.map(|()| arg.text.clone()))
+    cx.check(arg, check::file(&arg.text).map(|()| arg.text.clone()))
 }
 
 /// A list of texts, at least one.

@@ -79,6 +79,9 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Outcome {
 
 /// What to run, and what it was read from. With `--resume` it is what was loaded last, if anything was.
 fn first(args: &RunArgs, files: &Files) -> Result<(Loaded, Seen), Failure> {
+    if let Some(config) = args.skipper.config().map_err(Failure::Usage)? {
+        return Ok((Loaded::of(config), Seen::default()));
+    }
     if args.resume
         && let Some(resumed) = resumed(args, &files.0)?
     {

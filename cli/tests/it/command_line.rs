@@ -45,6 +45,11 @@ fn a_wrong_command_line_is_exit_code_2_and_says_what_would_be_right() {
         (&["run", "--confg", "x"], "--config"),
         (&["run", "one", "two"], "two"),
         (&["validate", "one", "--config", "two"], "cannot be used with"),
+        (
+            &["run", "--routes-file", "a.eskip", "--config", "b"],
+            "cannot be used with '--config",
+        ),
+        (&["run", "--address", ":0"], "add --routes-file"),
         (&["start"], "keep `doorway run`"),
         (&["file-server", "--listen", ":80"], "Doorway serves no files"),
         (&["trust"], "/pki/ca/local/certificates"),

@@ -24,12 +24,7 @@ pub(super) fn eskip<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) -> Eskip {
     Eskip {
         files: object.list("routes_files", cx, |node, cx| {
             let path = cx.string(node)?;
-            let fit = if path.is_empty() {
-                Err("the path is empty")
-            } else {
-                check::no_placeholder(&path)
-            };
-            cx.check(node, fit.map(|()| path))
+            cx.check(node, check::file(&path).map(|()| path.clone()))
         }),
         inline: object.strings("inline_routes", cx),
         urls: object.list("routes_urls", cx, |node, cx| {

@@ -1,5 +1,6 @@
 //! Routes in Skipper's language, and what Skipper is told beside them.
 
+mod alone;
 mod text;
 
 use std::time::Duration;
@@ -8,7 +9,11 @@ use serde::Serialize;
 use serde_json::Number;
 
 pub use self::text::EskipTextError;
-use crate::model::{http::nanos, is_false};
+use crate::{
+    check,
+    model::{http::nanos, is_false},
+    regexp,
+};
 
 /// Answers each request by a route in Skipper's language. Its texts are kept as they are written: whoever runs the
 /// configuration reads them.
@@ -139,6 +144,57 @@ pub struct EskipPassiveHealth {
 /// A duration that is always there, in nanoseconds.
 fn nanos_of<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     nanos(&Some(*duration), serializer)
+}
+
+// === impl Eskip ===
+
+impl Eskip {
+    /// Whether `text` may be one of `files`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn check_file(text: &str) -> Result<(), &'static str> {
+        check::file(text)
+    }
+
+    /// Whether `text` may be one of `urls`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn check_url(text: &str) -> Result<(), &'static str> {
+        check::download_url(text)
+    }
+
+    /// Whether `text` may be one of `edit_routes` or `clone_routes`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, or with its regular expression.
+    pub fn check_edit(text: &str) -> Result<(), String> {
+        let pattern = check::edit(text)?;
+        regexp::compile(pattern).map_err(|error| error.to_string())?;
+        Ok(())
+    }
+
+    /// Whether `text` may be `forward_backend`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn check_forward_backend(text: &str) -> Result<(), &'static str> {
+        check::forward_backend(text)
+    }
+
+    /// Whether `text` may be one of `disabled_filters`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn check_filter_name(text: &str) -> Result<(), &'static str> {
+        check::filter_name(text)
+    }
 }
 
 // === impl EskipBreakerKind ===
