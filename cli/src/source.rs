@@ -28,6 +28,7 @@ error: no configuration: this directory has no file named Caddyfile
 Ways to start:
   doorway demo                          see it at work, nothing to set up
   doorway run --config FILE             run a configuration from elsewhere
+  doorway run --routes-file FILE        run routes in Skipper's language
   doorway run                           run the Caddyfile of this directory, for example
 
     :8080 {

@@ -3,7 +3,7 @@
 use super::{
     Area::Directive,
     Support,
-    SupportState::{Active, Pending, Refused},
+    SupportState::{Active, Refused},
     row,
 };
 
@@ -26,8 +26,8 @@ pub(super) const ROWS: &[Support] = &[
     row(
         Directive,
         "eskip",
-        Pending,
-        "routes in Skipper's language, which Caddy does not have; this version reads and prints it, but does not run it yet",
+        Active,
+        "routes in Skipper's language, which Caddy does not have",
     ),
     row(Directive, "forward_auth", Active, ""),
     row(Directive, "handle", Active, ""),

@@ -22,5 +22,6 @@ mod imports;
 mod reload;
 mod run;
 mod shipwick;
+mod skipper;
 mod support;
 mod token;
