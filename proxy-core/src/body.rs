@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use eskip::filters;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -233,6 +234,16 @@ impl From<RequestBody> for Body {
 impl From<Streaming<Io, Self, Option<GiveBack>>> for Body {
     fn from(body: Streaming<Io, Self, Option<GiveBack>>) -> Self {
         Kind::Upstream(body).into()
+    }
+}
+
+impl From<filters::Body> for Body {
+    fn from(body: filters::Body) -> Self {
+        match body {
+            filters::Body::Empty => Self::empty(),
+            filters::Body::Full(data) => Self::full(data),
+            filters::Body::Stream(stream) => Self::new(stream),
+        }
     }
 }
 

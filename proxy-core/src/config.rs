@@ -11,6 +11,7 @@ mod error;
 mod handlers;
 mod health;
 mod https;
+mod limits;
 mod logs;
 mod matchers;
 mod metrics;

@@ -3,6 +3,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 
+use eskip::filters::BodyRefused;
 use http::StatusCode;
 use http1_codec::BodyError;
 
@@ -335,7 +336,9 @@ impl Failure {
     pub(crate) fn of_body(error: BoxError) -> Self {
         let mut cause: Option<&(dyn StdError + 'static)> = Some(&*error);
         let (mut slow, mut long) = (false, false);
+        let mut refused = None;
         while let Some(error) = cause {
+            refused = refused.or_else(|| error.downcast_ref::<BodyRefused>());
             long |= error.is::<TooLong>();
             slow |= error.is::<TookTooLong>() || matches!(error.downcast_ref(), Some(BodyError::TimedOut));
             cause = error.source();
@@ -345,7 +348,9 @@ impl Failure {
         } else {
             Reason::ClientBody
         });
-        let failure = if slow {
+        let failure = if let Some(refused) = refused {
+            failure.with_status(refused.status())
+        } else if slow {
             failure.with_status(StatusCode::REQUEST_TIMEOUT)
         } else {
             failure

@@ -85,6 +85,8 @@ pub(crate) fn view(caddyfile: &str) -> Arc<Snapshot<View>> {
         slots: Slots::default(),
         prober: Arc::default(),
         breakers: Arc::default(),
+        sheds: Arc::default(),
+        backend_limits: Arc::default(),
         gates: Arc::default(),
         directories: Directories::default(),
         consuls: Arc::default(),

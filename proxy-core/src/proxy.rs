@@ -320,6 +320,8 @@ fn surroundings(options: &Options) -> Result<Surroundings, BuildErrors> {
         slots: Slots::default(),
         prober: Arc::default(),
         breakers: Arc::default(),
+        sheds: Arc::default(),
+        backend_limits: Arc::default(),
         gates: Arc::default(),
         directories: Directories::default(),
         consuls: Arc::default(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use caddy_config as model;
-use eskip::filters::Filters;
+use eskip::filters::{BackendLimits, Filters};
 use eskip::routing::Predicates;
 use http::header::HeaderName;
 
@@ -13,7 +13,7 @@ use super::connection_policies::{self, Plans};
 use super::error::{BuildError, BuildErrors};
 use super::https::{self, Https};
 use super::routes::{self, DoorsInScope};
-use super::{handlers, logs, metrics, sockets, support};
+use super::{handlers, limits, logs, metrics, sockets, support};
 use crate::auth::Verifier;
 use crate::environment::Environment;
 use crate::failure_log::FailureGates;
@@ -21,7 +21,6 @@ use crate::forward::proxy::Proxy;
 use crate::forward::view::{Base, Clusters, Entry, ServerView};
 use crate::geo::{Asking, Source, Sources, Terms};
 use crate::http::forwarded::Trusted;
-use crate::http::frames::FrameLimits;
 use crate::http::server::HttpSettings;
 use crate::http::sweep::ConnLimits;
 use crate::ip_set::IpSet;
@@ -35,7 +34,7 @@ use crate::tls::{Certificates, TlsPlan};
 use crate::upstream::cluster::Cluster;
 use crate::upstream::discovery::{Consuls, Directories};
 use crate::upstream::gate::Gates;
-use crate::upstream::health::{Breakers, Prober};
+use crate::upstream::health::{Breakers, Prober, Sheds};
 use crate::upstream::load;
 use crate::upstream::resolve::ResolverSet;
 use crate::upstream::transport::Lane;
@@ -43,9 +42,6 @@ use crate::upstream::transport::Lane;
 /// Caddy's ports for sites that name none.
 const HTTP_PORT: u16 = 80;
 const HTTPS_PORT: u16 = 443;
-
-/// The smallest limit of a request head, in bytes.
-const MIN_HEAD: u32 = 8 * 1024;
 
 /// What a configuration becomes.
 #[derive(Debug, Default)]
@@ -84,6 +80,10 @@ pub(crate) struct Surroundings {
     pub(crate) prober: Arc<Prober>,
     /// Their circuit breakers.
     pub(crate) breakers: Arc<Breakers>,
+    /// What takes from their shares.
+    pub(crate) sheds: Arc<Sheds>,
+    /// How many requests they had lately.
+    pub(crate) backend_limits: Arc<BackendLimits>,
     /// What limits their connections.
     pub(crate) gates: Arc<Gates>,
     /// The sources whose upstreams are found out.
@@ -260,7 +260,7 @@ impl Compiler<'_> {
             let mut plans_of_tls = Plans::default();
             let view = self.server(name, server, &opened);
             for (index, address) in server.listen.iter().enumerate() {
-                let http = settings(server, protocols_at(server, index));
+                let http = limits::http(server, limits::protocols_at(server, index));
                 let sites = https.sites.as_deref();
                 let tls = sites.and_then(|sites| plans_of_tls.of(self, http, sites, &https.policies));
                 let proxied = sockets::proxied(self, server, tls.is_some());
@@ -268,7 +268,7 @@ impl Compiler<'_> {
                     proxied,
                     keepalive: sockets::keepalive(server),
                     most_per_client: server.max_connections_per_client.filter(|most| *most > 0),
-                    ..self.entry(views.len(), tls, http, limits(server))
+                    ..self.entry(views.len(), tls, http, limits::connections(server))
                 };
                 plans.push(Planned {
                     address: address.clone(),
@@ -298,7 +298,7 @@ impl Compiler<'_> {
         }
         if server
             .max_header_bytes
-            .is_some_and(|bytes| bytes < u64::from(MIN_HEAD))
+            .is_some_and(|bytes| bytes < u64::from(limits::MIN_HEAD))
         {
             self.warnings.push(format!(
                 "server {name}: a max_header_size below 8 KiB counts as 8 KiB"
@@ -459,50 +459,4 @@ pub(crate) struct Ports {
 pub(crate) fn certificates(data: Option<PathBuf>) -> Result<Certificates, BuildErrors> {
     Certificates::new(data, Arc::new(rustls::time_provider::DefaultTimeProvider))
         .map_err(|error| BuildErrors(vec![BuildError::Provider(Box::new(error))]))
-}
-
-/// The protocols on offer at one address of a server; empty for the default.
-fn protocols_at(server: &model::Server, index: usize) -> &[model::Protocol] {
-    let own = server.listen_protocols.get(index).and_then(Option::as_ref);
-    own.unwrap_or(&server.protocols)
-}
-
-fn settings(server: &model::Server, protocols: &[model::Protocol]) -> HttpSettings {
-    let mut settings = HttpSettings::default();
-    if let Some(bytes) = server.max_header_bytes {
-        // hyper needs at least 8 KiB for its buffer; see the warning.
-        settings.max_head = u32::try_from(bytes).unwrap_or(u32::MAX).max(MIN_HEAD);
-    }
-    settings.max_streams = server.max_streams.unwrap_or(settings.max_streams);
-    settings.frames = frame_limits(server);
-    if !protocols.is_empty() {
-        let speaks = |wanted: model::Protocol| protocols.contains(&wanted);
-        settings.http1 = speaks(model::Protocol::H1);
-        settings.http2 = speaks(model::Protocol::H2);
-        settings.h2c = speaks(model::Protocol::H2c);
-    }
-    settings
-}
-
-fn frame_limits(server: &model::Server) -> FrameLimits {
-    let defaults = FrameLimits::default();
-    let burst = server.max_control_frames_burst;
-    FrameLimits {
-        per_second: server.max_control_frames.unwrap_or(defaults.per_second),
-        burst: burst
-            .or_else(|| Some(server.max_control_frames?.saturating_mul(2)))
-            .unwrap_or(defaults.burst),
-        faults: server.max_stream_errors.unwrap_or(defaults.faults),
-    }
-}
-
-fn limits(server: &model::Server) -> ConnLimits {
-    let defaults = ConnLimits::default();
-    ConnLimits {
-        head: server.read_header_timeout.unwrap_or(defaults.head),
-        idle: server.idle_timeout.unwrap_or(defaults.idle),
-        body: server.read_idle_timeout.unwrap_or(defaults.body),
-        body_rate: server.read_min_rate.map_or(defaults.body_rate, u64::from),
-        stalled_write: server.write_idle_timeout.unwrap_or(defaults.stalled_write),
-    }
 }

@@ -21,7 +21,7 @@ use crate::upstream::breaker::{self, BreakerRule, BreakerSettings};
 use crate::upstream::cluster::{self, Upstream};
 use crate::upstream::discovery::{Care, WayTo};
 use crate::upstream::health::{
-    Check, Expected, Health, HttpProbe, Identity, Limits, Passive, Plan, Policy, Probe,
+    Check, Expected, Health, HttpProbe, Identity, Limits, Passive, Plan, Policy, Probe, ShedSettings,
 };
 use crate::upstream::transport::Transport;
 
@@ -70,6 +70,7 @@ pub(super) fn compile<'m>(
     transport: &model::HttpTransport,
     (settings, ways): (&Arc<Transport>, &'m Ways),
     servers: &[SocketAddr],
+    shed: Option<ShedSettings>,
 ) -> Checking<'m> {
     let checks = proxy.health_checks.as_ref();
     let active = checks.and_then(|checks| checks.active.as_ref());
@@ -83,6 +84,7 @@ pub(super) fn compile<'m>(
                     Arc::clone(&compiler.surroundings.breakers),
                 )
             }),
+            shed: shed.map(|shed| (shed, Arc::clone(&compiler.surroundings.sheds))),
         },
         active: active.filter(|active| active.is_on()).map(|model| Active {
             model,

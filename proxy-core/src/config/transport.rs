@@ -146,7 +146,10 @@ impl Ways {
             }
             let way = Way {
                 lane: self.lane,
-                host: self.tells_host.then(|| own_host(host, port, 80)).flatten(),
+                host: self
+                    .tells_host
+                    .then(|| cluster::own_host(host, port, 80))
+                    .flatten(),
                 ..Way::plain(self.clear)
             };
             return Some(self.limited(&cluster::label(host, port), way));
@@ -155,7 +158,7 @@ impl Ways {
         let mut way = Way {
             lane: self.lane,
             host: if self.tells_host {
-                own_host(host, port, 443)
+                cluster::own_host(host, port, 443)
             } else {
                 // As Caddy: with the port, and of ports without TLS, too.
                 HeaderValue::try_from(&*label).ok()
@@ -240,13 +243,6 @@ impl Tls {
 }
 
 // === helpers ===
-
-/// What an upstream calls itself: with its port, if that is another one than usual.
-fn own_host(host: &str, port: u16, usual: u16) -> Option<HeaderValue> {
-    let label = cluster::label(host, port);
-    let name = label.strip_suffix(&format!(":{usual}")).filter(|_| port == usual);
-    HeaderValue::try_from(name.unwrap_or(&label)).ok()
-}
 
 /// Of all settings that a connection keeps for as long as it is open.
 fn lane(transport: &Transport) -> Lane {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use caddy_config as model;
+use eskip::filters::BackendLimit;
 
 use super::balancing;
 use super::compile::Compiler;
@@ -16,6 +17,14 @@ use super::transport;
 use crate::failure_log::FailureGates;
 use crate::forward::query::Query;
 use crate::upstream::cluster::{Cluster, SlowStart, Source};
+use crate::upstream::health::ShedSettings;
+
+/// What routes of Skipper's say that configurations cannot.
+#[derive(Default)]
+pub(super) struct RouteTerms {
+    pub(super) shed: Option<ShedSettings>,
+    pub(super) limit: Option<BackendLimit>,
+}
 
 /// The upstreams of `proxy`, and what requests ask the sources of them for.
 pub(super) fn cluster(
@@ -23,22 +32,23 @@ pub(super) fn cluster(
     proxy: &model::ReverseProxy,
     scope: &DoorsInScope,
 ) -> Option<(Cluster, Vec<Query>)> {
-    cluster_with(compiler, proxy, scope, false)
+    cluster_with(compiler, proxy, scope, None)
 }
 
 /// The same for a route of Skipper's: upstreams are told their own host, and where none is named, filters name it.
 pub(super) fn of_route(
     compiler: &mut Compiler<'_>,
     proxy: &model::ReverseProxy,
+    terms: RouteTerms,
 ) -> Option<(Cluster, Vec<Query>)> {
-    cluster_with(compiler, proxy, &DoorsInScope::new(), true)
+    cluster_with(compiler, proxy, &DoorsInScope::new(), Some(terms))
 }
 
 fn cluster_with(
     compiler: &mut Compiler<'_>,
     proxy: &model::ReverseProxy,
     scope: &DoorsInScope,
-    is_of_route: bool,
+    of_route: Option<RouteTerms>,
 ) -> Option<(Cluster, Vec<Query>)> {
     let transport = match &proxy.transport {
         None => model::HttpTransport::default(),
@@ -48,9 +58,10 @@ fn cluster_with(
     support::transport(compiler, &transport);
     let balancing = proxy.load_balancing.clone().unwrap_or_default();
     let servers = discovery::servers(transport.resolver.as_ref());
-    let (settings, ways) = transport::transport(compiler, &transport, is_of_route);
+    let shed = of_route.as_ref().and_then(|terms| terms.shed);
+    let (settings, ways) = transport::transport(compiler, &transport, of_route.is_some());
     let (settings, ways) = (Arc::new(settings), Arc::new(ways));
-    let checking = health::compile(compiler, proxy, &transport, (&settings, &*ways), &servers);
+    let checking = health::compile(compiler, proxy, &transport, (&settings, &*ways), &servers, shed);
     let reach = Reach {
         ways: &ways,
         servers: &servers,
@@ -59,7 +70,7 @@ fn cluster_with(
             .and_then(|passive| passive.unhealthy_request_count)
             .filter(|most| *most > 0),
     };
-    let (source, queries) = if is_of_route && proxy.upstreams.is_empty() {
+    let (source, queries) = if of_route.is_some() && proxy.upstreams.is_empty() {
         let (dynamic, queries) = Sources::new(compiler, reach).of_filters()?;
         (Source::Dynamic(dynamic), queries)
     } else {
@@ -76,6 +87,10 @@ fn cluster_with(
             .slow_start
             .filter(|time| !time.is_zero())
             .map(SlowStart::even),
+        most_shed: shed.map(|shed| shed.most_unhealthy),
+        limit: of_route
+            .and_then(|terms| terms.limit)
+            .map(|limit| (limit, Arc::clone(&compiler.surroundings.backend_limits))),
         panic_threshold: balancing.panic_threshold.filter(|percent| *percent > 0),
         panics: AtomicBool::new(false),
         measures: balancing::measures(balancing.selection_policy.as_ref()),

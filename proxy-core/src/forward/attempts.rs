@@ -8,12 +8,12 @@ use tokio::time::{self, Instant};
 
 use super::before::Before;
 use super::choice::{Choice, Pick};
-use super::exchange::{self, Answered, Beside, Failed, Missed, Prepared};
+use super::exchange::{self, Answered, Beside, Failed, Missed, Prepared, Reached};
 use super::worker::Worker;
 use crate::body::{Body, Held};
 use crate::error::{Reason, Side};
 use crate::upstream::breaker::Pass;
-use crate::upstream::cluster::{Cluster, Upstream};
+use crate::upstream::cluster::{Addresses, Cluster, Upstream};
 use crate::upstream::health::Flaw;
 use crate::upstream::retry::Attempts;
 
@@ -136,6 +136,10 @@ async fn attempt(
             return missed.map(|answered| (answered, None));
         }
     };
+    if let Some(answered) = refused(cluster, upstream, &addresses) {
+        let flaw = upstream.answered(pass, answered.0.status(), None);
+        return Ok((answered, flaw));
+    }
     if let Some((before, cx)) = before {
         before.go_to(upstream.host(), upstream.way(), cx, &mut request);
     }
@@ -169,6 +173,14 @@ async fn attempt(
         response.body_mut().hold(Held::Upstream(in_flight));
     }
     Ok(((response, address), flaw))
+}
+
+/// The answer to a request that is one more than the upstream gets in a time.
+fn refused(cluster: &Cluster, upstream: &Upstream, addresses: &Addresses) -> Option<Answered> {
+    let (limit, limits) = cluster.limit.as_ref()?;
+    let now = Instant::now().into_std();
+    let refusal = limits.refusal(limit, upstream.slot().label(), now)?;
+    Some((refusal.map(Body::from), Reached::At(addresses.first()?)))
 }
 
 // === impl Round ===

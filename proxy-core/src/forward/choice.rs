@@ -43,6 +43,8 @@ struct Seen<'s> {
     now: Instant,
     /// What [`SlowStart::is_warm`](crate::upstream::cluster::SlowStart::is_warm) goes by.
     threshold: f64,
+    /// One that fails is passed over if this is below the part of its requests that others get; `None`: none is.
+    shed: Option<f64>,
 }
 
 /// Who may be chosen.
@@ -158,7 +160,9 @@ impl Choice<'_> {
             tier: Tier::Available,
             now: Instant::now(),
             threshold: cluster.slow_start.map_or(0.0, |_| worker.chance()),
+            shed: None,
         };
+        seen.shed = seen.may_shed().then(|| worker.chance());
         let pinned = || self.pinned.or_else(|| self.ask.sticky.as_ref()?.named);
         let first = (attempts.made() == 0).then(pinned).flatten();
         if let Some(pinned) = first.filter(|pinned| seen.is_free(*pinned)) {
@@ -245,7 +249,31 @@ impl Seen<'_> {
                 .slow_start
                 .is_none_or(|slow| slow.is_warm(standing.age(self.now), self.threshold))
         };
-        !self.attempts.was_last(index) && !standing.is_suspected(|| self.now) && is_warm()
+        !self.attempts.was_last(index)
+            && !standing.is_suspected(|| self.now)
+            && is_warm()
+            && !self.shed.is_some_and(|chance| chance < self.shed_part(upstream))
+    }
+
+    /// The part of its requests that others get.
+    fn shed_part(&self, upstream: &Upstream) -> f64 {
+        let shed = upstream.health().shed.as_ref();
+        shed.map_or(0.0, |shed| shed.part(self.now))
+    }
+
+    /// Whether so few fail that others can have a part of their requests.
+    fn may_shed(&self) -> bool {
+        let Some(most) = self.cluster.most_shed else {
+            return false;
+        };
+        let all = &self.choice.list;
+        let failing = all
+            .iter()
+            .filter(|upstream| self.shed_part(upstream) > 0.0)
+            .count();
+        #[expect(clippy::cast_precision_loss, reason = "nobody has so many upstreams")]
+        let part = failing as f64 / all.len().max(1) as f64;
+        failing > 0 && part <= most
     }
 
     /// Whether so few are available that their health is not looked at.

@@ -6,12 +6,9 @@ mod failing;
 mod filtering;
 mod proxying;
 mod targets;
-
-use std::pin::Pin;
+mod waiting;
 
 use http::{HeaderValue, Request, Response, StatusCode, header};
-
-use eskip::filters::Resume;
 
 use self::body::RequestBody;
 pub(super) use self::failing::refuse;
@@ -20,13 +17,14 @@ use tokio::time::Instant;
 
 pub(super) use self::proxying::Sent;
 pub(super) use self::targets::Finding;
+pub(super) use self::waiting::{Waited, Waiting};
 use super::access_log::{Access, Seen};
 use super::interim;
 use super::view::{ClusterId, ServerView, View};
 use super::worker::Worker;
 use crate::auth::{self, Check, Verdict};
-use crate::body::{Body, BoxError};
-use crate::encode::{self, Encode, first_piece};
+use crate::body::Body;
+use crate::encode::first_piece;
 use crate::error::{Failure, Reason};
 use crate::facts::Facts;
 use crate::http::connection::Connection;
@@ -42,8 +40,6 @@ use crate::routing::routes::{Authenticate, Metrics};
 use crate::routing::slots::Value;
 use crate::routing::trace::Tracer;
 use crate::routing::walk::{Deferred, Step, Walk};
-use crate::skipper::table::{Placed, Route};
-use crate::upstream::discovery::Found;
 
 /// One request on its way.
 pub(super) struct Journey<'a, T = ()> {
@@ -85,46 +81,6 @@ pub(super) enum Next<'a> {
     Find(Finding<'a>),
     /// Something else must be waited for, then [`Journey::resume`].
     Wait(Waiting<'a>),
-}
-
-/// Rare, and so of a size of its own: every request's future would carry the room for it.
-pub(super) type Waiting<'a> = Pin<Box<dyn Future<Output = Waited<'a>> + Send + 'a>>;
-
-/// What was waited for.
-pub(super) enum Waited<'a> {
-    /// Whether the request may pass.
-    Verdict(&'a Authenticate, Verdict),
-    /// The upstreams for the proxy of a number.
-    Found(ClusterId, Box<Found<'a>>),
-    /// The first piece of an answer that may be compressed.
-    Piece {
-        encode: &'a Encode,
-        asked: encode::Asked,
-        response: Box<Response<Body>>,
-        first: Option<u64>,
-    },
-    /// A request's body for the proxy with this number, as much of it as is read before it is sent.
-    Request {
-        number: ClusterId,
-        body: Result<Body, BoxError>,
-    },
-    /// What a filter of a request waited for; then come the rest of its route's.
-    Filter {
-        resume: Resume,
-        rest: &'a [Placed],
-        route: &'a Route,
-    },
-    /// What a filter of an answer waited for.
-    FilterOfAnswer {
-        resume: Resume,
-        placed: &'a Placed,
-        response: Box<Response<Body>>,
-    },
-    /// An answer and as much of its body as is read before it is passed on.
-    Answer {
-        sent: Box<Sent<'a>>,
-        answer: Result<Box<Response<Body>>, BoxError>,
-    },
 }
 
 // === impl Journey ===
@@ -287,46 +243,6 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             Step::Failed(failure) => self.fail(*failure),
             Step::Metrics(metrics) => Some(self.metrics(metrics)),
             Step::End => self.end_of_routes(),
-        }
-    }
-
-    /// Goes on with what was waited for.
-    pub(super) fn resume(&mut self, waited: Waited<'a>) -> Next<'a> {
-        match waited {
-            Waited::Verdict(users, verdict) => match self.judge(users, verdict) {
-                Some(next) => next,
-                None => self.walk(),
-            },
-            Waited::Found(number, found) => match self.found(number, found) {
-                Some(next) => next,
-                None => self.walk(),
-            },
-            Waited::Piece {
-                encode,
-                asked,
-                mut response,
-                first,
-            } => {
-                encode.answer(asked, &mut response, first, &self.worker.encoders);
-                self.settle(*response)
-            }
-            Waited::Request { number, body } => match self.buffered(number, body) {
-                Some(next) => next,
-                None => self.walk(),
-            },
-            Waited::Answer { sent, answer } => match self.answer_buffered(&sent, answer) {
-                Some(next) => next,
-                None => self.walk(),
-            },
-            Waited::Filter { resume, rest, route } => match self.filter_waited(resume, rest, route) {
-                Some(next) => next,
-                None => self.walk(),
-            },
-            Waited::FilterOfAnswer {
-                resume,
-                placed,
-                response,
-            } => self.answer_waited(resume, placed, *response),
         }
     }
 

@@ -9,6 +9,7 @@ use http::StatusCode;
 use regex::Regex;
 
 use super::table::Rules;
+use crate::upstream::health::ShedSettings;
 
 /// As Skipper: how often routes are looked for.
 pub(crate) const POLL: Duration = Duration::from_secs(3);
@@ -37,6 +38,8 @@ pub(crate) struct Settings {
     pub(crate) forward: Option<String>,
     /// Filters that routes may not use.
     pub(crate) disabled: Vec<String>,
+    /// When an endpoint that fails gets fewer requests.
+    pub(crate) shed: Option<ShedSettings>,
     /// Breakers of backends, by host; of all others without one.
     pub(crate) breakers: Vec<(Option<String>, Breaker)>,
 }
@@ -73,6 +76,7 @@ impl Default for Settings {
             insecure: false,
             forward: None,
             disabled: Vec::new(),
+            shed: None,
             breakers: Vec::new(),
         }
     }

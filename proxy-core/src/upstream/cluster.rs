@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use http::StatusCode;
+use eskip::filters::{BackendLimit, BackendLimits};
+use http::{HeaderValue, StatusCode};
 use tokio::time::{self, Instant};
 use tracing::{info, warn};
 
@@ -36,6 +37,10 @@ pub(crate) struct Cluster {
     pub(crate) budget: Budget,
     /// How long an upstream that came takes fewer requests.
     pub(crate) slow_start: Option<SlowStart>,
+    /// If a larger part of the upstreams than this fails, the shares of those stay as they are; `None`: no share changes.
+    pub(crate) most_shed: Option<f64>,
+    /// How many requests each upstream gets in a time.
+    pub(crate) limit: Option<(BackendLimit, Arc<BackendLimits>)>,
     /// In percent; see [`Cluster::note_panic`].
     pub(crate) panic_threshold: Option<u32>,
     /// Health is not looked at, as too few upstreams are available.
@@ -300,6 +305,9 @@ impl Upstream {
 
     /// A request has failed because of it.
     pub(crate) fn failed(&self, pass: Option<Pass<'_>>, failure: &Failure) {
+        if let Some(shed) = &self.health.shed {
+            shed.count(true, Instant::now());
+        }
         Health::leave(&self.slot, pass, true);
         self.health.failed(&self.slot, failure);
     }
@@ -311,6 +319,9 @@ impl Upstream {
         status: StatusCode,
         latency: Option<Duration>,
     ) -> Option<Flaw> {
+        if let Some(shed) = &self.health.shed {
+            shed.count(false, Instant::now());
+        }
         Health::leave(&self.slot, pass, status.is_server_error());
         self.health.flaw(status, latency)
     }
@@ -343,6 +354,13 @@ pub(crate) fn label(host: &str, port: u16) -> String {
     } else {
         format!("{host}:{port}")
     }
+}
+
+/// What an upstream calls itself: with its port, if that is another one than usual.
+pub(crate) fn own_host(host: &str, port: u16, usual: u16) -> Option<HeaderValue> {
+    let label = label(host, port);
+    let name = label.strip_suffix(&format!(":{usual}")).filter(|_| port == usual);
+    HeaderValue::try_from(name.unwrap_or(&label)).ok()
 }
 
 fn unresolved(answer: &Answer) -> Failure {

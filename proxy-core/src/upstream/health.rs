@@ -8,6 +8,7 @@ mod failures;
 mod kept;
 mod probe;
 mod prober;
+mod shed;
 mod streak;
 
 use std::fmt;
@@ -23,6 +24,7 @@ pub(crate) use self::failures::Failures;
 pub(crate) use self::kept::Kept;
 pub(crate) use self::probe::{Expected, HttpProbe, Probe};
 pub(crate) use self::prober::Prober;
+pub(crate) use self::shed::{Shed, ShedSettings, Sheds};
 pub(crate) use self::streak::Limits;
 use super::breaker::{Breaker, BreakerSettings, Pass, Stand};
 use super::load::Slot;
@@ -45,6 +47,8 @@ pub(crate) struct Health {
     pub(crate) passive: Option<Arc<Passive>>,
     pub(crate) check: Option<Arc<Check>>,
     pub(crate) breaker: Option<Arc<Breaker>>,
+    /// What takes from its share.
+    pub(crate) shed: Option<Arc<Shed>>,
 }
 
 /// What a proxy goes by whatever its upstreams are, those too that come while it runs.
@@ -53,6 +57,8 @@ pub(crate) struct Policy {
     pub(crate) passive: Option<Arc<Passive>>,
     /// The settings of circuit breakers, and where those in use are.
     pub(crate) breaker: Option<(BreakerSettings, Arc<Breakers>)>,
+    /// When the share of an upstream gets smaller, and where those are counted.
+    pub(crate) shed: Option<(ShedSettings, Arc<Sheds>)>,
 }
 
 /// What counts as a failure, and how many make an upstream unhealthy. The failures are the upstream's, whichever proxy
@@ -99,6 +105,10 @@ impl Policy {
             passive: self.passive.clone(),
             check: None,
             breaker: breaker.map(|(settings, known)| known.of(label, *settings, |new| Breaker::new(*new))),
+            shed: self
+                .shed
+                .as_ref()
+                .map(|(settings, known)| known.of(label, *settings, |new| Shed::new(*new, Instant::now()))),
         }
     }
 }

@@ -26,6 +26,7 @@ const EDGES: [(&str, &[&str]); 11] = [
             "consul-upstreams",
             "http1-codec",
             "caddy-config",
+            "eskip",
         ],
     ),
     (

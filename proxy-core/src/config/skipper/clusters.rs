@@ -11,7 +11,7 @@ use http::Uri;
 use model::HostPort;
 
 use super::super::compile::Compiler;
-use super::super::upstreams;
+use super::super::upstreams::{self, RouteTerms};
 use crate::clock;
 use crate::forward::proxy::Proxy;
 use crate::forward::selection::{Key, Selection};
@@ -187,7 +187,14 @@ impl<'c, 's> Clustering<'c, 's> {
             ..model::ReverseProxy::default()
         };
         let before = self.compiler.errors.len();
-        let made = upstreams::of_route(self.compiler, &model);
+        let made = upstreams::of_route(
+            self.compiler,
+            &model,
+            RouteTerms {
+                shed: self.settings.shed,
+                limit: said.backend_limit.clone().filter(|_| !said.is_unlimited),
+            },
+        );
         let mut errors = self.compiler.errors.split_off(before).into_iter();
         if let Some(error) = errors.next() {
             return Err(InvalidReason::Backend(error.to_string()));
@@ -283,6 +290,8 @@ fn key_of(said: &RouteSettings) -> impl std::fmt::Debug {
         said.fade_in,
         said.created.clone(),
         said.backend_is_proxy,
+        said.backend_limit.clone(),
+        said.is_unlimited,
     )
 }
 

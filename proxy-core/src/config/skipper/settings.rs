@@ -10,6 +10,7 @@ use http::StatusCode;
 use super::super::compile::Compiler;
 use crate::skipper::settings::{Change, Input, LOOPBACKS, POLL, Settings};
 use crate::skipper::table::Rules;
+use crate::upstream::health::ShedSettings;
 
 /// `Err`: something is wrong; it was noted.
 pub(super) fn settings(compiler: &mut Compiler<'_>, handler: &model::Eskip) -> Result<Settings, ()> {
@@ -41,6 +42,7 @@ pub(super) fn settings(compiler: &mut Compiler<'_>, handler: &model::Eskip) -> R
         insecure: handler.insecure,
         forward: handler.forward_backend.clone(),
         disabled: handler.disabled_filters.clone(),
+        shed: handler.passive_health.as_ref().map(shed),
         breakers: handler.breakers.iter().map(breaker).collect(),
     };
     if compiler.errors.len() == before {
@@ -66,7 +68,7 @@ fn changes(compiler: &mut Compiler<'_>, texts: &[String]) -> Vec<Change> {
     for text in texts {
         let edit = text.parse::<Edit>().map_err(|error| error.to_string());
         let change = edit.and_then(|edit| {
-            let pattern = regex::Regex::new(edit.pattern()).map_err(|error| error.to_string())?;
+            let pattern = model::regexp::compile(edit.pattern()).map_err(|error| error.to_string())?;
             Ok(Change { edit, pattern })
         });
         match change {
@@ -75,6 +77,19 @@ fn changes(compiler: &mut Compiler<'_>, texts: &[String]) -> Vec<Change> {
         }
     }
     all
+}
+
+fn shed(health: &model::EskipPassiveHealth) -> ShedSettings {
+    let part = |number: Option<&serde_json::Number>, default| {
+        number.and_then(serde_json::Number::as_f64).unwrap_or(default)
+    };
+    ShedSettings {
+        period: health.period,
+        min_requests: health.min_requests,
+        min: part(health.min_drop_probability.as_ref(), 0.0),
+        max: part(Some(&health.max_drop_probability), 1.0),
+        most_unhealthy: part(health.max_unhealthy_endpoints_ratio.as_ref(), 1.0),
+    }
 }
 
 fn breaker(breaker: &model::EskipBreaker) -> (Option<String>, Breaker) {

@@ -1,14 +1,16 @@
 //! A request among Skipper's routes: its route, the filters of that, and where it goes then.
 
+mod answer;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant, SystemTime};
 
-use eskip::filters::{self, Answer, BodyChange, BodySlot, Env, Exchange, FilterContext, Flow, Resume};
+use eskip::filters::{self, BodyChange, BodySlot, Env, Exchange, FilterContext, Flow, Resume};
 use eskip::routing::{Asked, Clock, Dice};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
-use http_body::Body as _;
 
+pub(super) use self::answer::Answered;
 use super::{Journey, Next, RequestBody, Waited};
 use crate::body::Body;
 use crate::clock;
@@ -37,18 +39,6 @@ pub(super) struct Filtering<'a> {
     host: Option<HeaderValue>,
     /// It failed because a circuit breaker is open.
     pub(super) is_open: bool,
-}
-
-/// What a filter made of an answer.
-pub(super) enum Answered {
-    /// It goes on to the filter before.
-    On,
-    /// It has to wait.
-    Waits(filters::Waiting),
-    /// The request goes through the table again.
-    Reroute,
-    /// The filter failed.
-    Panicked,
 }
 
 /// How a request goes on that does not simply go to the next filter.
@@ -167,7 +157,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         Err(Box::new(match flow {
             Some(Flow::Next) => return Ok(()),
             Some(Flow::Serve(response)) => {
-                let response = response.map(into_body);
+                let response = response.map(Body::from);
                 Some(self.settle(response))
             }
             Some(Flow::Wait(waiting)) => Some(Next::Wait(Box::pin(async move {
@@ -219,7 +209,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         let (body, keeps_length) = match change {
             BodyChange::Replace(new) => {
                 set_length(headers, new.length());
-                (into_body(new), true)
+                (Body::from(new), true)
             }
             BodyChange::Wrap { wrap, keeps_length } => {
                 // What one upstream has is nobody's to wrap.
@@ -317,88 +307,6 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         }
     }
 
-    /// Goes on with what a filter of an answer has waited for.
-    pub(super) fn answer_waited(
-        &mut self,
-        resume: Resume,
-        placed: &'a Placed,
-        mut response: Response<Body>,
-    ) -> Next<'a> {
-        match self.see_answer(&mut response, resume) {
-            Answered::On => self.settle(response),
-            other => self.end_seeing(other, placed, response),
-        }
-    }
-
-    /// The answer does not simply go on to the filter before `placed`.
-    pub(super) fn end_seeing(
-        &mut self,
-        answered: Answered,
-        placed: &'a Placed,
-        response: Response<Body>,
-    ) -> Next<'a> {
-        let next = match answered {
-            Answered::On => Some(self.settle(response)),
-            Answered::Waits(waiting) => Some(Next::Wait(Box::pin(async move {
-                Waited::FilterOfAnswer {
-                    resume: waiting.await,
-                    placed,
-                    response: Box::new(response),
-                }
-            }))),
-            Answered::Reroute => self.reroute(),
-            Answered::Panicked => self.fail(Reason::FilterPanicked.into()),
-        };
-        match next {
-            Some(next) => next,
-            None => self.walk(),
-        }
-    }
-
-    /// Lets a filter see the answer.
-    pub(super) fn see_answer(
-        &mut self,
-        response: &mut Response<Body>,
-        run: impl FnOnce(&mut FilterContext<'_>) -> Flow,
-    ) -> Answered {
-        let Some(filtering) = self.filtering.as_deref_mut() else {
-            return Answered::On;
-        };
-        let mut slot = BodySlot::new(response.body().size_hint().exact());
-        let mut gone = BodySlot::default();
-        let (mut status, mut headers) = (response.status(), std::mem::take(response.headers_mut()));
-        let mut cx = FilterContext {
-            request: &mut self.cx.parts,
-            request_body: &mut gone,
-            exchange: &mut filtering.exchange,
-            response: Some(Answer {
-                status: &mut status,
-                headers: &mut headers,
-                body: &mut slot,
-            }),
-            env: self.worker,
-        };
-        let flow = catch_unwind(AssertUnwindSafe(|| run(&mut cx)));
-        *response.headers_mut() = headers;
-        // What becomes another protocol stays what it is.
-        if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-            *response.status_mut() = status;
-            if let Some(change) = slot.take_change() {
-                change_body(response, change);
-            }
-        }
-        match flow {
-            Ok(Flow::Next) => Answered::On,
-            Ok(Flow::Serve(other)) => {
-                *response = other.map(into_body);
-                Answered::On
-            }
-            Ok(Flow::Wait(waiting)) => Answered::Waits(waiting),
-            Ok(Flow::Reroute) => Answered::Reroute,
-            Err(_) => Answered::Panicked,
-        }
-    }
-
     /// Gives the request back the Host that it came with: others than filters look for it among the fields.
     pub(super) fn restore_host(&mut self) {
         if let Some(host) = self
@@ -482,33 +390,8 @@ impl Env for Worker {
 
 // === bodies ===
 
-fn into_body(body: filters::Body) -> Body {
-    match body {
-        filters::Body::Empty => Body::empty(),
-        filters::Body::Full(data) => Body::full(data),
-        filters::Body::Stream(stream) => Body::new(stream),
-    }
-}
-
 fn wrapped(body: Body, wrap: filters::Wrap) -> Body {
     Body::new(wrap(Box::pin(body)))
-}
-
-fn change_body(response: &mut Response<Body>, change: BodyChange) {
-    match change {
-        BodyChange::Replace(new) => {
-            set_length(response.headers_mut(), new.length());
-            response.headers_mut().remove(header::TRANSFER_ENCODING);
-            *response.body_mut() = into_body(new);
-        }
-        BodyChange::Wrap { wrap, keeps_length } => {
-            if !keeps_length {
-                response.headers_mut().remove(header::CONTENT_LENGTH);
-            }
-            let body = std::mem::replace(response.body_mut(), Body::empty());
-            *response.body_mut() = wrapped(body, wrap);
-        }
-    }
 }
 
 fn set_length(headers: &mut HeaderMap, length: Option<u64>) {
