@@ -1,6 +1,6 @@
 //! The manual: what Doorway reads, and what users of Caddy find otherwise. Text only.
 //!
-//! The table of [`configuration`] is written by `cargo xtask codegen`, from the code that it speaks of; that of
+//! The tables of [`configuration`] and [`skipper`] are written by `cargo xtask codegen`, from the code that they speak of; that of
 //! [`strictness`] by `cargo xtask wire --write`, from what the proxies do.
 
 /// Which upstream takes a request, and what happens when it fails.
@@ -26,6 +26,11 @@ pub mod geo {
 /// What keeps requests away from an upstream, and what is told of it.
 pub mod health {
     #![doc = include_str!("manual/health.md")]
+}
+
+/// Routes in Skipper's language: filters, predicates, backends.
+pub mod skipper {
+    #![doc = include_str!("manual/skipper.md")]
 }
 
 /// What of HTTP is refused, and what other proxies do with it.

@@ -34,15 +34,34 @@ struct Part {
 enum Author {
     /// An example program of a crate.
     Example(&'static str, &'static str),
+    /// The example program that prints the tables of Skipper's routes: the one of the part's name.
+    Skipper,
     /// The help of the binary and of each of its commands.
     Help,
 }
 
-const PARTS: [Part; 2] = [
+const SKIPPER: &str = "proxy-core/src/manual/skipper.md";
+
+const PARTS: [Part; 5] = [
     Part {
         document: "proxy-core/src/manual/configuration.md",
         name: "support",
         author: Author::Example("caddy-config", "support"),
+    },
+    Part {
+        document: SKIPPER,
+        name: "predicates",
+        author: Author::Skipper,
+    },
+    Part {
+        document: SKIPPER,
+        name: "filters",
+        author: Author::Skipper,
+    },
+    Part {
+        document: SKIPPER,
+        name: "unsupported",
+        author: Author::Skipper,
     },
     Part {
         document: "cli/COMMANDS.md",
@@ -110,6 +129,12 @@ impl Part {
             Author::Example(package, example) => output(
                 Command::new(cargo())
                     .args(["run", "--quiet", "--locked", "-p", package, "--example", example])
+                    .current_dir(root),
+            ),
+            Author::Skipper => output(
+                Command::new(cargo())
+                    .args(["run", "--quiet", "--locked", "-p", "proxy-core"])
+                    .args(["--example", "skipper_tables", self.name])
                     .current_dir(root),
             ),
             Author::Help => {
