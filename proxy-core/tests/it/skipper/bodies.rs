@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use crate::support::origin::{Origin, Recorder};
+use crate::support::origin::Recorder;
 use crate::support::rig::{HOST, post};
 
 use super::{backend, rig};
