@@ -89,6 +89,8 @@ pub(crate) enum Reason {
     AuthenticationBusy,
     /// The client's body is longer than `request_body` allows.
     BodyTooLong,
+    /// A filter does not let the client's body through.
+    BodyRefused,
     /// The client's body has gone to one upstream, and another one needs it too.
     BodySpent,
     /// A status with placeholders is no number for this request.
@@ -143,7 +145,8 @@ impl Reason {
             | Self::NoRoute
             | Self::Misdirected
             | Self::Unauthenticated
-            | Self::BodyTooLong => Side::Client,
+            | Self::BodyTooLong
+            | Self::BodyRefused => Side::Client,
             Self::DeadPod
             | Self::Unresolved
             | Self::Refused
@@ -177,7 +180,7 @@ impl Reason {
 
     fn status(self) -> StatusCode {
         match self {
-            Self::BadRequest(_) | Self::ClientBody => StatusCode::BAD_REQUEST,
+            Self::BadRequest(_) | Self::ClientBody | Self::BodyRefused => StatusCode::BAD_REQUEST,
             // Never sent: nobody is there to read it. It is what the access log shows.
             Self::ClientGone | Self::Stalled | Self::Stopped | Self::Aborted => StatusCode::from_u16(499).unwrap_or(StatusCode::BAD_REQUEST),
             Self::BadToken | Self::DeadPod => StatusCode::GONE,
@@ -216,7 +219,7 @@ impl Reason {
     /// When it happens, unless a [`Failure`] says otherwise.
     fn phase(self) -> Phase {
         match self {
-            Self::BadRequest(_) | Self::ClientBody | Self::BodyTooLong => Phase::Request,
+            Self::BadRequest(_) | Self::ClientBody | Self::BodyTooLong | Self::BodyRefused => Phase::Request,
             Self::NoUpstream
             | Self::Busy
             | Self::DeadPod
@@ -278,6 +281,7 @@ impl Reason {
             Self::Unauthenticated => "not authenticated",
             Self::AuthenticationBusy => "too many passwords are being compared",
             Self::BodyTooLong => "the request body is longer than configured",
+            Self::BodyRefused => "a filter refuses the request body",
             Self::BodySpent => "the request body has gone to another upstream",
             Self::BadStatus => "the status with placeholders is not a number from 200 to 999",
             Self::BadMethod => "the method with placeholders is none for this request",
@@ -335,22 +339,19 @@ impl Failure {
     /// client sends.
     pub(crate) fn of_body(error: BoxError) -> Self {
         let mut cause: Option<&(dyn StdError + 'static)> = Some(&*error);
-        let (mut slow, mut long) = (false, false);
-        let mut refused = None;
+        let (mut slow, mut long, mut refused) = (false, false, None);
         while let Some(error) = cause {
-            refused = refused.or_else(|| error.downcast_ref::<BodyRefused>());
             long |= error.is::<TooLong>();
             slow |= error.is::<TookTooLong>() || matches!(error.downcast_ref(), Some(BodyError::TimedOut));
+            refused = refused.or_else(|| error.downcast_ref::<BodyRefused>());
             cause = error.source();
         }
-        let failure = Self::from(if long {
-            Reason::BodyTooLong
-        } else {
-            Reason::ClientBody
-        });
-        let failure = if let Some(refused) = refused {
-            failure.with_status(refused.status())
-        } else if slow {
+        let failure = match refused {
+            Some(refused) => Self::from(Reason::BodyRefused).with_status(refused.status()),
+            None if long => Reason::BodyTooLong.into(),
+            None => Reason::ClientBody.into(),
+        };
+        let failure = if slow {
             failure.with_status(StatusCode::REQUEST_TIMEOUT)
         } else {
             failure

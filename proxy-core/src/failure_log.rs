@@ -40,9 +40,14 @@ impl FailureGates {
                 return;
             }
             // As configured: nothing is wrong.
-            (Reason::Raised | Reason::NoRoute | Reason::Unauthenticated | Reason::BodyTooLong, _)
-                if !failure.status.is_server_error() =>
-            {
+            (
+                Reason::Raised
+                | Reason::NoRoute
+                | Reason::Unauthenticated
+                | Reason::BodyTooLong
+                | Reason::BodyRefused,
+                _,
+            ) if !failure.status.is_server_error() => {
                 debug!(side, server, host, status = failure.status.as_u16(), "{reason}");
                 return;
             }

@@ -3,7 +3,8 @@
 //! Of an expression that matches at most n bytes and does not look around, n - 1 bytes are held back, and what is replaced
 //! does not depend on where a body is cut. Of any other one everything behind the last match is held back, up to a limit,
 //! and a match is one as soon as something stands behind it, even if more bytes would have made it longer. Empty matches
-//! are none. Bodies that are compressed pass as they are.
+//! are none. Bodies that are compressed pass as they are; a backend that does not see the client's Accept-Encoding does not
+//! compress.
 
 use std::sync::Arc;
 
@@ -81,7 +82,7 @@ pub(super) fn add(all: &mut Filters) {
             "sed",
             Side::Response,
             false,
-            "replaces what a regular expression matches in the body of the answer; further arguments: how many bytes are held back at most (2 MiB), and \"best-effort\" or \"abort\" for what is done with more",
+            "replaces what a regular expression matches in the body of the answer; further arguments: how many bytes are held back at most (2 MiB), and \"best-effort\" or \"abort\" for what is done with more; compressed bodies pass as they are",
             r#"sed("http://internal.test", "https://www.example.org")"#,
         ),
         (
@@ -293,11 +294,11 @@ impl Editor {
         self.looked = self.held.len();
     }
 
-    /// Whether it is worth to look again. An expression without a longest match sees all that is held each time, so that
-    /// must have grown by as much as it was.
+    /// Whether it is worth to look again. An expression with long matches sees all that is held each time, so that must
+    /// have grown by as much as it was.
     fn is_worth_a_look(&self) -> bool {
         self.rule.delimiter.is_some()
-            || self.rule.longest.is_some()
+            || self.rule.longest.is_some_and(|longest| longest <= LEAST_LOOK)
             || self.held.len() >= self.looked.saturating_mul(2).min(self.rule.most_held)
             || self.looked < LEAST_LOOK
     }
@@ -492,6 +493,10 @@ mod tests {
         };
         assert!(!editor.is_worth_a_look());
         editor.held.resize(120_000, 0);
+        assert!(editor.is_worth_a_look());
+        editor.held.truncate(100_000);
+        let rule = Arc::get_mut(&mut editor.rule).unwrap();
+        rule.longest = Some(LEAST_LOOK);
         assert!(editor.is_worth_a_look());
     }
 

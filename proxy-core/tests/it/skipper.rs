@@ -1,6 +1,7 @@
 //! Skipper's routes in a running proxy.
 
 mod basics;
+mod bodies;
 
 use std::net::SocketAddr;
 
