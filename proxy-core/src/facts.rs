@@ -130,6 +130,18 @@ impl TlsFacts {
     }
 }
 
+// === impl Admission ===
+
+impl Admission {
+    /// The certificate of a client, in DER, if what was asked of clients says whose it is. Where any certificate will do,
+    /// anybody may have made it.
+    pub(crate) fn vouched_for<'f>(&self, secured: &'f TlsFacts) -> Option<&'f [u8]> {
+        let clients = self.clients.as_ref()?;
+        let shown = secured.client.as_ref()?;
+        clients.vouches().then_some(shown.der.as_slice())
+    }
+}
+
 // === impl Chosen ===
 
 impl Chosen {
@@ -148,5 +160,44 @@ impl Chosen {
         } else {
             format!("{host}:{port}")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_counts_only_where_not_any_will_do() {
+        let secured = TlsFacts {
+            client: Some(ClientCertificate {
+                der: vec![7],
+                ..ClientCertificate::default()
+            }),
+            ..TlsFacts::default()
+        };
+        let vouched_for = |clients: Option<ClientAuth>| {
+            let admission = Admission {
+                clients: clients.map(Arc::new),
+                ..Admission::default()
+            };
+            admission.vouched_for(&secured).map(<[u8]>::to_vec)
+        };
+        let any = ClientAuth {
+            mandatory: true,
+            ..ClientAuth::default()
+        };
+        assert_eq!(vouched_for(None), None);
+        assert_eq!(vouched_for(Some(any.clone())), None);
+        let verified = ClientAuth {
+            verified: true,
+            ..any.clone()
+        };
+        assert_eq!(vouched_for(Some(verified)), Some(vec![7]));
+        let listed = ClientAuth {
+            leaves: vec![vec![vec![7].into()]],
+            ..any
+        };
+        assert_eq!(vouched_for(Some(listed)), Some(vec![7]));
     }
 }

@@ -21,6 +21,9 @@ pub struct Exchange {
     /// The certificate that the client has shown, in DER. It must be a verified one: filters go by what it says. One that
     /// nobody has verified is none.
     pub client_certificate: Option<Arc<[u8]>>,
+    /// The number of the table that its routes are in, if there are several. It stays when new routes come, so that what
+    /// filters count for a route goes on.
+    pub table: usize,
     /// The route that the request is at.
     pub route: String,
     /// What the filters put by for each other.

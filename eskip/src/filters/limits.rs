@@ -52,6 +52,7 @@ enum By {
 /// What tells limiters apart.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Key {
+    table: usize,
     route: String,
     by: By,
     rate: Rate,
@@ -234,6 +235,7 @@ impl Limit {
     fn limiter(&self, cx: &FilterContext<'_>) -> &Limiter {
         self.limiter.get_or_init(|| {
             let key = Key {
+                table: cx.exchange.table,
                 route: cx.exchange.route.clone(),
                 by: self.by.clone(),
                 rate: self.rate,

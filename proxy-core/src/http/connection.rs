@@ -155,6 +155,11 @@ impl Connection {
         self.secured.as_ref()
     }
 
+    /// The client's certificate, in DER, if it is known to be from whom it says.
+    pub(crate) fn vouched_for(&self) -> Option<&[u8]> {
+        self.admission.as_ref()?.vouched_for(self.secured.as_ref()?)
+    }
+
     /// The connection that has this state.
     pub(crate) fn with_state(mut self, state: Arc<ConnState>) -> Self {
         self.state = state;

@@ -66,6 +66,11 @@ impl ClientAuth {
         }
     }
 
+    /// Whether a certificate that is let in is known to be from whom it says.
+    pub(crate) fn vouches(&self) -> bool {
+        self.verified || !self.leaves.is_empty()
+    }
+
     /// What decides.
     ///
     /// # Errors

@@ -73,6 +73,10 @@ fn routes_have_limits_of_their_own_which_outlive_them() {
     trial.exchange.route = "b".to_owned();
     let same = trial.make(text);
     assert!(passes(&mut trial, &same));
+    // And so has one of the same name in another table.
+    trial.exchange.table = 1;
+    let elsewhere = trial.make(text);
+    assert!(passes(&mut trial, &elsewhere));
 }
 
 #[test]

@@ -73,8 +73,8 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         exchange.peer = self.cx.peer;
         exchange.tls = self.cx.tls;
         exchange.host = self.cx.host_port().to_owned();
-        let client = self.connection.secured().and_then(|tls| tls.client.as_ref());
-        exchange.client_certificate = client.map(|client| client.der.as_slice().into());
+        exchange.client_certificate = self.connection.vouched_for().map(Into::into);
+        exchange.table = number;
         self.filtering = Some(Box::new(Filtering {
             number,
             table,
