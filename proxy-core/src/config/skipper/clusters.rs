@@ -295,18 +295,13 @@ fn key_of(said: &RouteSettings) -> impl std::fmt::Debug {
     )
 }
 
-/// An endpoint has been there since `created`, whenever it was first seen.
+/// The endpoint at `address`, as `host:port`, has been there since `created`, whenever it was first seen.
 fn note_created(cluster: &Cluster, address: &str, created: std::time::SystemTime) {
     let age = clock::wall().duration_since(created).unwrap_or_default();
-    let address = Address::parse(address).map(|address| address.to_string());
-    let wanted = address.unwrap_or_default();
     let now = tokio::time::Instant::now();
     for upstream in cluster.source.upstreams() {
-        if **upstream.slot().label() == *wanted {
-            upstream
-                .slot()
-                .standing()
-                .came(now.checked_sub(age).unwrap_or(now));
+        if **upstream.slot().label() == *address {
+            upstream.slot().standing().has_been_there(age, now);
         }
     }
 }
@@ -347,12 +342,6 @@ impl Address {
             dial: HostPort::new(self.host.clone(), self.port).into(),
             max_requests: None,
         }
-    }
-}
-
-impl std::fmt::Display for Address {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&crate::upstream::cluster::label(&self.host, self.port))
     }
 }
 
