@@ -156,3 +156,12 @@ async fn until_told(rig: &Rig, path: &str, status: u16, body: &str) {
     })
     .await;
 }
+
+/// Waits until answers are of this version.
+async fn until_version(rig: &Rig, number: usize) {
+    eventually("answers are of the last version", async || {
+        let answer = rig.get("/shunt").await;
+        (answer.head.field("x-version") == Some(number.to_string())).then_some(())
+    })
+    .await;
+}
