@@ -152,7 +152,9 @@ async fn attempt(
         // The upstream is told of it, so it is not enough that the whole request ends then.
         Some(deadline) => match time::timeout_at(deadline, Box::pin(sending)).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(Missed::Sent(Failure::from(Reason::TimedOut).with_phase(Phase::Wait))),
+            Err(_) => Err(Missed::Sent(
+                Failure::from(Reason::TimedOut).with_phase(Phase::Wait),
+            )),
         },
     };
     exchange::tell(cluster, upstream, started, &outcome);

@@ -174,10 +174,13 @@ impl Source {
         let inputs = &self.settings.inputs;
         let is_file = |input: &Input| matches!(input, Input::File(_));
         let local = inputs.iter().any(is_file).then_some(Part::Local);
-        let remote = inputs.iter().enumerate().filter_map(|(number, input)| match input {
-            Input::Url(_) => Some(Part::Remote(number)),
-            Input::File(_) | Input::Inline(_) => None,
-        });
+        let remote = inputs
+            .iter()
+            .enumerate()
+            .filter_map(|(number, input)| match input {
+                Input::Url(_) => Some(Part::Remote(number)),
+                Input::File(_) | Input::Inline(_) => None,
+            });
         local.into_iter().chain(remote).collect()
     }
 

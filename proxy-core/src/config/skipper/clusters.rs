@@ -237,7 +237,7 @@ impl<'c, 's> Clustering<'c, 's> {
 
     fn selection(&self, algorithm: &str, said: &RouteSettings) -> Result<Selection, InvalidReason> {
         Ok(match algorithm {
-            "roundRobin" | "weightedRoundRobin" => Selection::Rule(Rule::RoundRobin(Turn::default())),
+            "roundRobin" | "weightedRoundRobin" => Selection::Rule(Rule::RoundRobin(anywhere())),
             "random" => Selection::RANDOM,
             "powerOfRandomNChoices" => Selection::Rule(Rule::RandomChoose(2)),
             "leastRequests" => Selection::Rule(Rule::LeastConn),
@@ -293,6 +293,11 @@ fn key_of(said: &RouteSettings) -> impl std::fmt::Debug {
         said.backend_limit.clone(),
         said.is_unlimited,
     )
+}
+
+/// A turn that begins with any endpoint: where tables come and go, the first one would else have more than its share.
+fn anywhere() -> Turn {
+    Turn::behind(getrandom::u32().map_or(0, |turns| turns as usize))
 }
 
 /// The endpoint at `address`, as `host:port`, has been there since `created`, whenever it was first seen.

@@ -12,8 +12,8 @@ use http::header::{self, HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
 
 pub(super) use self::answer::Answered;
-pub(super) use self::failed::{cause, is_open};
 use self::failed::unless_it_panics;
+pub(super) use self::failed::{cause, is_open};
 use super::{Journey, Next, RequestBody, Waited};
 use crate::body::Body;
 use crate::clock;

@@ -84,10 +84,17 @@ async fn homes(rig: &Rig, endpoints: &Endpoints, field: &str) -> HashMap<String,
             let client = format!("10.0.0.{number}");
             let request = get_with("/", &format!("{field}: {client}\r\n"));
             assert_eq!(rig.wire().await.ask(request).await.head.status(), 200);
-            let taken: Vec<_> = endpoints.0.iter().filter(|origin| !origin.take_requests().is_empty()).collect();
+            let taken: Vec<_> = endpoints
+                .0
+                .iter()
+                .filter(|origin| !origin.take_requests().is_empty())
+                .collect();
             assert_eq!(taken.len(), 1);
             let before = homes.insert(client, taken[0].addr());
-            assert!(before.is_none_or(|before| before == taken[0].addr()), "it stays where it was");
+            assert!(
+                before.is_none_or(|before| before == taken[0].addr()),
+                "it stays where it was"
+            );
         }
     }
     homes
@@ -96,7 +103,10 @@ async fn homes(rig: &Rig, endpoints: &Endpoints, field: &str) -> HashMap<String,
 #[tokio::test]
 async fn a_hash_leads_a_client_to_the_same_endpoint_and_moves_few_when_one_goes() {
     let endpoints = Endpoints::start(4).await;
-    for (key, field) in [("", "X-Forwarded-For"), ("consistentHashKey(\"${request.header.X-User}\") -> ", "X-User")] {
+    for (key, field) in [
+        ("", "X-Forwarded-For"),
+        ("consistentHashKey(\"${request.header.X-User}\") -> ", "X-User"),
+    ] {
         let all = rig(&format!("any: * -> {key}<consistentHash, {}>;", endpoints.list()));
         let before = homes(&all, &endpoints, field).await;
         let mut counts = BTreeMap::new();
@@ -108,7 +118,10 @@ async fn a_hash_leads_a_client_to_the_same_endpoint_and_moves_few_when_one_goes(
         let fewer = Endpoints::list(&endpoints).replace(&format!(", {}", backend(gone)), "");
         let fewer = rig(&format!("any: * -> {key}<consistentHash, {fewer}>;"));
         for (client, home) in homes(&fewer, &endpoints, field).await {
-            assert!(before[&client] == home || before[&client] == gone, "{client} had no reason to move");
+            assert!(
+                before[&client] == home || before[&client] == gone,
+                "{client} had no reason to move"
+            );
         }
     }
 }
@@ -225,8 +238,15 @@ async fn an_endpoint_that_is_new_takes_little_until_its_time_is_over() {
     let endpoints = Endpoints::start(2).await;
     let created = |number: usize, ago: u64| {
         let now = std::time::SystemTime::now();
-        let since = now.duration_since(std::time::UNIX_EPOCH).expect("after 1970").as_secs() - ago;
-        format!("endpointCreated(\"http://{}\", {since})", endpoints.0[number].addr())
+        let since = now
+            .duration_since(std::time::UNIX_EPOCH)
+            .expect("after 1970")
+            .as_secs()
+            - ago;
+        format!(
+            "endpointCreated(\"http://{}\", {since})",
+            endpoints.0[number].addr()
+        )
     };
     let list = endpoints.list();
     let old = rig(&format!(

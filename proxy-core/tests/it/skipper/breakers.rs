@@ -71,7 +71,10 @@ async fn probe(rig: &Rig, path: &str) -> u16 {
 #[tokio::test]
 async fn failures_in_a_row_open_it_and_the_client_is_told() {
     let flaky = Flaky::start(500).await;
-    let rig = rig(&format!("any: * -> mark(\"a\") -> consecutiveBreaker(5) -> {};", flaky.backend()));
+    let rig = rig(&format!(
+        "any: * -> mark(\"a\") -> consecutiveBreaker(5) -> {};",
+        flaky.backend()
+    ));
     assert_eq!(statuses(&rig, "/", 4).await, [500; 4]);
     flaky.set(false);
     assert_eq!(statuses(&rig, "/", 1).await, [200], "a success begins anew");
@@ -88,7 +91,10 @@ async fn failures_in_a_row_open_it_and_the_client_is_told() {
 #[tokio::test]
 async fn a_status_below_500_is_no_failure() {
     let flaky = Flaky::start(499).await;
-    let rig = rig(&format!("any: * -> consecutiveBreaker(1) -> {};", flaky.backend()));
+    let rig = rig(&format!(
+        "any: * -> consecutiveBreaker(1) -> {};",
+        flaky.backend()
+    ));
     assert_eq!(statuses(&rig, "/", 4).await, [499; 4]);
 }
 
@@ -146,7 +152,9 @@ async fn as_many_requests_try_as_the_route_says_and_the_rest_are_turned_away() {
     first.send(get("/")).await;
     let mut upstream = origin.accept().await;
     upstream.head().await;
-    upstream.send("HTTP/1.1 500 Oh\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").await;
+    upstream
+        .send("HTTP/1.1 500 Oh\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        .await;
     assert_eq!(first.answer().await.head.status(), 500);
     // Two get through once the time is over.
     eventually("it is half open", async || {
@@ -236,8 +244,16 @@ async fn each_endpoint_has_its_own() {
         good.backend()
     ));
     let seen = statuses(&rig, "/", 20).await;
-    assert_eq!(seen.iter().filter(|status| **status == 500).count(), 2, "{seen:?}");
-    assert_eq!(seen.iter().filter(|status| **status == 200).count(), 18, "{seen:?}");
+    assert_eq!(
+        seen.iter().filter(|status| **status == 500).count(),
+        2,
+        "{seen:?}"
+    );
+    assert_eq!(
+        seen.iter().filter(|status| **status == 200).count(),
+        18,
+        "{seen:?}"
+    );
     good.set(true);
     assert_eq!(statuses(&rig, "/", 2).await, [500; 2]);
     let answer = rig.get("/").await;
@@ -249,7 +265,8 @@ async fn each_endpoint_has_its_own() {
 async fn a_dynamic_backend_has_one_for_each_target() {
     let (bad, good) = (Flaky::start(500).await, Flaky::start(500).await);
     good.set(false);
-    let rig = rig("any: * -> setDynamicBackendUrlFromHeader(\"X-To\") -> consecutiveBreaker(1) -> <dynamic>;");
+    let rig =
+        rig("any: * -> setDynamicBackendUrlFromHeader(\"X-To\") -> consecutiveBreaker(1) -> <dynamic>;");
     let to = |flaky: &Flaky| super::get_with("/", &format!("X-To: http://{}\r\n", flaky.origin.addr()));
     assert_eq!(rig.wire().await.ask(to(&bad)).await.head.status(), 500);
     let answer = rig.wire().await.ask(to(&bad)).await;
@@ -286,7 +303,10 @@ async fn one_that_is_open_stays_so_when_routes_or_the_configuration_change() {
 #[tokio::test]
 async fn requests_that_are_turned_away_cost_no_connection() {
     let flaky = Flaky::start(500).await;
-    let rig = rig(&format!("any: * -> consecutiveBreaker(1) -> {};", flaky.backend()));
+    let rig = rig(&format!(
+        "any: * -> consecutiveBreaker(1) -> {};",
+        flaky.backend()
+    ));
     let mut wire = rig.wire().await;
     let body = "x".repeat(30_000);
     assert_eq!(wire.ask(post("/", &body)).await.head.status(), 500);

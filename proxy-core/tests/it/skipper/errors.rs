@@ -20,13 +20,21 @@ fn assert_plain(answer: &Message, status: u16, words: &str) {
         ("x-content-type-options", "nosniff"),
         ("content-length", &body.len().to_string()),
     ] {
-        assert_eq!(answer.head.field(name).as_deref(), Some(value), "{status}: {name}");
+        assert_eq!(
+            answer.head.field(name).as_deref(),
+            Some(value),
+            "{status}: {name}"
+        );
     }
 }
 
 #[tokio::test]
 async fn no_route_is_404() {
-    assert_plain(&rig("a: Path(\"/a\") -> <shunt>;").get("/b").await, 404, "Not Found");
+    assert_plain(
+        &rig("a: Path(\"/a\") -> <shunt>;").get("/b").await,
+        404,
+        "Not Found",
+    );
 }
 
 #[tokio::test]
@@ -68,7 +76,10 @@ async fn a_backend_that_hangs_up_or_resets_is_503() {
 
 #[tokio::test]
 async fn an_answer_that_is_none_is_500() {
-    let origin = Recorder::start(Ipv4Addr::LOCALHOST, |_| Reply::Close(b"SSH-2.0-x\r\n\r\n".to_vec())).await;
+    let origin = Recorder::start(Ipv4Addr::LOCALHOST, |_| {
+        Reply::Close(b"SSH-2.0-x\r\n\r\n".to_vec())
+    })
+    .await;
     let rig = rig(&format!("any: * -> {};", backend(origin.addr())));
     assert_plain(&rig.get("/").await, 500, "Internal Server Error");
 }
@@ -78,7 +89,8 @@ async fn a_body_that_is_malformed_is_400_and_ends_the_connection() {
     let origin = Recorder::saying(Ipv4Addr::LOCALHOST, "ok").await;
     let rig = rig(&format!("any: * -> {};", backend(origin.addr())));
     let mut wire = rig.wire().await;
-    wire.send("POST / HTTP/1.1\r\nHost: app.test\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n").await;
+    wire.send("POST / HTTP/1.1\r\nHost: app.test\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
+        .await;
     let answer = wire.answer().await;
     assert_plain(&answer, 400, "Bad Request");
     let (rest, _) = wire.rest().await;
@@ -149,7 +161,13 @@ async fn an_error_leaves_the_connection_of_the_client_fit_for_the_next_request()
     ));
     let mut wire = rig.wire().await;
     let body = "x".repeat(20_000);
-    for (path, status) in [("/down", 502), ("/none", 404), ("/panics", 500), ("/round", 500), ("/down", 502)] {
+    for (path, status) in [
+        ("/down", 502),
+        ("/none", 404),
+        ("/panics", 500),
+        ("/round", 500),
+        ("/down", 502),
+    ] {
         let request = crate::support::rig::post(path, &body);
         assert_eq!(wire.ask(request).await.head.status(), status, "{path}");
         assert_eq!(wire.ask(get("/ok")).await.body, b"ok", "after {path}");
@@ -171,7 +189,10 @@ async fn until_routes_are_there_requests_are_told_to_come_again() {
 async fn a_status_of_the_handler_is_only_for_requests_without_a_route() {
     let rig = rig_with(
         "\t\tdefault_status 410",
-        &format!("a: Path(\"/a\") -> {}; b: Path(\"/b\") -> <shunt>;", backend(nobody().await)),
+        &format!(
+            "a: Path(\"/a\") -> {}; b: Path(\"/b\") -> <shunt>;",
+            backend(nobody().await)
+        ),
     );
     assert_plain(&rig.get("/c").await, 410, "Gone");
     assert_plain(&rig.get("/a").await, 502, "Bad Gateway");

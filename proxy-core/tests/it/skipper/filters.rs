@@ -178,10 +178,9 @@ impl Filter for Panics {
     fn request(&self, _: &mut FilterContext<'_>) -> Flow {
         match &*self.0 {
             "request" => panic!("a filter of a test"),
-            "wait" => Flow::after(
-                async { panic!("a filter of a test that waits") },
-                |(): (), _| Flow::Next,
-            ),
+            "wait" => Flow::after(async { panic!("a filter of a test that waits") }, |(): (), _| {
+                Flow::Next
+            }),
             "resume" => Flow::after(async {}, |(), _| panic!("a filter of a test that goes on")),
             _ => Flow::Next,
         }
@@ -190,10 +189,9 @@ impl Filter for Panics {
     fn response(&self, _: &mut FilterContext<'_>) -> Flow {
         match &*self.0 {
             "response" => panic!("a filter of a test"),
-            "response wait" => Flow::after(
-                async { panic!("a filter of a test that waits") },
-                |(): (), _| Flow::Next,
-            ),
+            "response wait" => Flow::after(async { panic!("a filter of a test that waits") }, |(): (), _| {
+                Flow::Next
+            }),
             _ => Flow::Next,
         }
     }

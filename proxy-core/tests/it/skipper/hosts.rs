@@ -43,7 +43,11 @@ async fn a_host_that_a_filter_sets_counts_whatever_else_is_said() {
     for lines in ["", "\t\tpreserve_host"] {
         for preserve in ["", "preserveHost(\"true\") ->", "preserveHost(\"false\") ->"] {
             for filters in [format!("{set} {preserve}"), format!("{preserve} {set}")] {
-                assert_eq!(told(lines, &filters).await.0, "custom.test:81", "{lines} {filters}");
+                assert_eq!(
+                    told(lines, &filters).await.0,
+                    "custom.test:81",
+                    "{lines} {filters}"
+                );
             }
         }
     }
@@ -95,7 +99,11 @@ async fn a_dynamic_backend_is_told_the_host_that_its_filters_named() {
         let request = format!("GET {path} HTTP/1.1\r\nHost: {CLIENT}\r\nX-To: http://{at}\r\n\r\n");
         assert_eq!(rig.wire().await.ask(request).await.head.status(), 200, "{path}");
     }
-    let hosts: Vec<_> = origin.requests().iter().map(|request| request.head.all("host")).collect();
+    let hosts: Vec<_> = origin
+        .requests()
+        .iter()
+        .map(|request| request.head.all("host"))
+        .collect();
     let at = at.to_string();
     assert_eq!(hosts, [[at.as_str()], [&at], [&at], ["custom.test"]]);
 }
@@ -103,12 +111,16 @@ async fn a_dynamic_backend_is_told_the_host_that_its_filters_named() {
 #[tokio::test]
 async fn a_client_cannot_lead_a_dynamic_backend_anywhere() {
     let victim = Recorder::saying(Ipv4Addr::LOCALHOST, "never").await;
-    let rig = rig("a: Path(\"/a\") -> <dynamic>; b: Path(\"/b\") -> setDynamicBackendUrlFromHeader(\"X-To\") -> <dynamic>;");
+    let rig = rig(
+        "a: Path(\"/a\") -> <dynamic>; b: Path(\"/b\") -> setDynamicBackendUrlFromHeader(\"X-To\") -> <dynamic>;",
+    );
     let at = victim.addr().to_string();
     for request in [
         get_at(&at, "/a"),
         format!("GET http://{at}/a HTTP/1.1\r\nHost: {at}\r\n\r\n"),
-        format!("GET /a HTTP/1.1\r\nHost: {CLIENT}\r\nX-Skipper-Proxy: http://{at}\r\nForwarded: host={at}\r\nX-To: http://{at}\r\n\r\n"),
+        format!(
+            "GET /a HTTP/1.1\r\nHost: {CLIENT}\r\nX-Skipper-Proxy: http://{at}\r\nForwarded: host={at}\r\nX-To: http://{at}\r\n\r\n"
+        ),
         format!("GET /b HTTP/1.1\r\nHost: {at}\r\n\r\n"),
         format!("GET /b HTTP/1.1\r\nHost: {at}\r\nX-To: {at}\r\n\r\n"),
     ] {

@@ -44,7 +44,11 @@ async fn a_filter_may_put_another_answer_in_place_of_the_backends() {
     ));
     let answer = rig.get("/").await;
     assert_eq!(told(&answer), (201, "other".to_owned()));
-    assert_eq!(answer.head.all("x-order"), ["a"], "what b noted went with the answer");
+    assert_eq!(
+        answer.head.all("x-order"),
+        ["a"],
+        "what b noted went with the answer"
+    );
     assert_eq!(origin.requests().len(), 1);
 }
 
@@ -80,7 +84,10 @@ async fn what_filters_keep_goes_when_the_answer_has_gone() {
     // A client that leaves takes its own with it.
     let mut wire = rig.wire().await;
     wire.send(get("/w")).await;
-    eventually("the filter holds something", async || (seen.held() == 1).then_some(())).await;
+    eventually("the filter holds something", async || {
+        (seen.held() == 1).then_some(())
+    })
+    .await;
     wire.reset();
     until_released(&seen).await;
 }
@@ -128,7 +135,9 @@ async fn a_slow_answer_comes_to_its_end_although_its_route_is_gone() {
     file.write("b: Path(\"/b\") -> serve(200, \"b\") -> <shunt>;");
     until_told(&rig, "/b", 200, "b").await;
     assert_eq!(rig.get("/a").await.head.status(), 404);
-    upstream.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhe").await;
+    upstream
+        .send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhe")
+        .await;
     assert_eq!(client.head().await.all("x-order"), ["old"]);
     assert_eq!(client.exactly(2).await, b"he");
     upstream.send("re").await;
@@ -164,7 +173,9 @@ async fn an_answer_that_is_cut_is_cut_for_the_client_too() {
     client.send(get("/")).await;
     let mut upstream = origin.accept().await;
     upstream.head().await;
-    upstream.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").await;
+    upstream
+        .send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        .await;
     upstream.send_chunk("half").await;
     assert_eq!(client.head().await.status(), 200);
     assert_eq!(client.chunk().await.as_deref(), Some(&b"half"[..]));
@@ -181,7 +192,10 @@ async fn the_backend_sees_the_path_as_it_came_and_nothing_that_is_not_the_client
     let rig = rig(&format!("any: * -> \"http://{}/ignored?x=y\";", origin.addr()));
     let fields = "X-Own: 1\r\nConnection: X-Private\r\nX-Private: 2\r\nKeep-Alive: 3\r\nTE: trailers\r\n";
     for path in ["//a/../b%2Fc?q=%20&;", "/a//b/./c", "/%7Euser/"] {
-        assert_eq!(rig.wire().await.ask(get_with(path, fields)).await.head.status(), 200);
+        assert_eq!(
+            rig.wire().await.ask(get_with(path, fields)).await.head.status(),
+            200
+        );
     }
     let requests = origin.requests();
     let targets: Vec<_> = requests.iter().map(|request| request.head.target()).collect();
@@ -210,7 +224,12 @@ async fn what_the_backend_says_of_itself_stays() {
     .await;
     let rig = rig(&format!("any: * -> {};", backend(origin.addr())));
     let answer = rig.get("/").await;
-    for (name, value) in [("server", Some("app")), ("content-encoding", Some("gzip")), ("via", None), ("x-hop", None)] {
+    for (name, value) in [
+        ("server", Some("app")),
+        ("content-encoding", Some("gzip")),
+        ("via", None),
+        ("x-hop", None),
+    ] {
         assert_eq!(answer.head.field(name).as_deref(), value, "{name}");
     }
 }
@@ -218,7 +237,10 @@ async fn what_the_backend_says_of_itself_stays() {
 #[tokio::test]
 async fn a_request_without_a_route_gets_the_configured_status() {
     let rig = rig_with("\t\tdefault_status 503", "a: Path(\"/a\") -> <shunt>;");
-    assert_eq!(told(&rig.get("/b").await), (503, "Service Unavailable\n".to_owned()));
+    assert_eq!(
+        told(&rig.get("/b").await),
+        (503, "Service Unavailable\n".to_owned())
+    );
 }
 
 #[tokio::test]

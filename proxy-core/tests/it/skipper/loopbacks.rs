@@ -20,7 +20,9 @@ fn chain(count: usize) -> String {
         )
         .expect("writing to memory");
     }
-    format!("{routes} last: Path(\"/\") && Header(\"X-Step\", \"{count}\") -> serve(200, \"end\") -> <shunt>;")
+    format!(
+        "{routes} last: Path(\"/\") && Header(\"X-Step\", \"{count}\") -> serve(200, \"end\") -> <shunt>;"
+    )
 }
 
 async fn status(lines: &str, count: usize) -> u16 {
@@ -77,7 +79,12 @@ async fn an_error_within_is_shown_to_no_outer_filter_that_did_not_ask_for_errors
         "round: Path(\"/round\") -> mark(\"a\") -> markErrors(\"b\") -> <loopback>;",
         backend(gone)
     ));
-    for (path, status, marks) in [("/down", 502, 1), ("/panics", 500, 1), ("/dynamic", 502, 1), ("/round", 500, 10)] {
+    for (path, status, marks) in [
+        ("/down", 502, 1),
+        ("/panics", 500, 1),
+        ("/dynamic", 502, 1),
+        ("/round", 500, 10),
+    ] {
         let answer = rig.get(path).await;
         assert_eq!(answer.head.status(), status, "{path}");
         assert_eq!(answer.head.all("x-order"), vec!["b"; marks], "{path}");
@@ -95,7 +102,10 @@ async fn an_inner_request_without_a_route_is_an_error_and_a_404_of_a_shunt_is_no
     // The outer route is found again and again.
     assert_eq!(rig.get("/a").await.head.status(), 500);
     let answer = rig.get("/b").await;
-    assert_eq!((answer.head.status(), answer.head.all("x-order")), (404, vec!["outer".to_owned()]));
+    assert_eq!(
+        (answer.head.status(), answer.head.all("x-order")),
+        (404, vec!["outer".to_owned()])
+    );
 }
 
 #[tokio::test]

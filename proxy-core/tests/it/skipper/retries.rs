@@ -1,8 +1,8 @@
 //! Which requests are sent again.
 
 use std::net::Ipv4Addr;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::origin::{Origin, Recorder, Reply, ok};
 use crate::support::rig::{get, post};
@@ -13,7 +13,13 @@ use super::{backend, nobody, rig, told};
 async fn another_endpoint_takes_what_one_refused_whatever_the_method() {
     let origin = Recorder::saying(Ipv4Addr::LOCALHOST, "lives").await;
     let (gone, lives) = (backend(nobody().await), backend(origin.addr()));
-    for algorithm in ["roundRobin", "random", "powerOfRandomNChoices", "leastRequests", "consistentHash"] {
+    for algorithm in [
+        "roundRobin",
+        "random",
+        "powerOfRandomNChoices",
+        "leastRequests",
+        "consistentHash",
+    ] {
         let rig = rig(&format!("any: * -> <{algorithm}, {gone}, {lives}>;"));
         for method in ["GET", "POST", "DELETE", "PATCH"] {
             let request = format!("{method} / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n");
@@ -23,14 +29,20 @@ async fn another_endpoint_takes_what_one_refused_whatever_the_method() {
         // Nothing of a body was sent where nobody listened.
         let answer = rig.wire().await.ask(post("/", "whole body")).await;
         assert_eq!(answer.head.status(), 200);
-        assert_eq!(origin.take_requests().last().expect("the last one").body, b"whole body");
+        assert_eq!(
+            origin.take_requests().last().expect("the last one").body,
+            b"whole body"
+        );
     }
 }
 
 #[tokio::test]
 async fn one_backend_is_asked_once() {
     let gone = nobody().await;
-    let rig = rig(&format!("one: Path(\"/one\") -> {to}; list: Path(\"/list\") -> <{to}>;", to = backend(gone)));
+    let rig = rig(&format!(
+        "one: Path(\"/one\") -> {to}; list: Path(\"/list\") -> <{to}>;",
+        to = backend(gone)
+    ));
     for path in ["/one", "/list"] {
         assert_eq!(rig.get(path).await.head.status(), 502, "{path}");
     }
@@ -49,7 +61,11 @@ async fn what_was_sent_over_a_new_connection_is_not_sent_again() {
         };
         let a = Recorder::start(Ipv4Addr::LOCALHOST, script()).await;
         let b = Recorder::start(Ipv4Addr::LOCALHOST, script()).await;
-        let rig = rig(&format!("any: * -> <roundRobin, {}, {}>;", backend(a.addr()), backend(b.addr())));
+        let rig = rig(&format!(
+            "any: * -> <roundRobin, {}, {}>;",
+            backend(a.addr()),
+            backend(b.addr())
+        ));
         let request = format!("{method} / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n");
         let answer = rig.wire().await.ask(request).await;
         assert_eq!(answer.head.status(), 503, "{method}");
@@ -101,7 +117,11 @@ async fn an_answer_with_an_error_is_no_reason_to_ask_another_endpoint() {
     })
     .await;
     let good = Recorder::saying(Ipv4Addr::LOCALHOST, "good").await;
-    let rig = rig(&format!("any: * -> <roundRobin, {}, {}>;", backend(bad.addr()), backend(good.addr())));
+    let rig = rig(&format!(
+        "any: * -> <roundRobin, {}, {}>;",
+        backend(bad.addr()),
+        backend(good.addr())
+    ));
     let mut statuses = Vec::new();
     for _ in 0..4 {
         statuses.push(rig.get("/").await.head.status());

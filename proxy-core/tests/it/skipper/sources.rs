@@ -11,7 +11,8 @@ use super::{RoutesFile, backend, filters, reload, rig, rig_with, site, told, unt
 
 /// Routes of which each path is answered with its text.
 fn saying(pairs: &[(&str, &str)]) -> String {
-    let route = |(id, text): &(&str, &str)| format!("{id}: Path(\"/{id}\") -> serve(200, \"{text}\") -> <shunt>;\n");
+    let route =
+        |(id, text): &(&str, &str)| format!("{id}: Path(\"/{id}\") -> serve(200, \"{text}\") -> <shunt>;\n");
     pairs.iter().map(route).collect()
 }
 
@@ -44,7 +45,15 @@ async fn a_file_that_is_half_written_or_gone_leaves_the_routes_as_they_were() {
     logs::capture();
     let file = RoutesFile::new(&saying(&[("a", "1")]));
     let rig = file.rig();
-    for (count, half) in ["a: Path(\"/a\") -> serve(200, \"2", "a: Path(\"/a\"", "b: * -> <shunt", "\u{0}"].iter().enumerate() {
+    for (count, half) in [
+        "a: Path(\"/a\") -> serve(200, \"2",
+        "a: Path(\"/a\"",
+        "b: * -> <shunt",
+        "\u{0}",
+    ]
+    .iter()
+    .enumerate()
+    {
         file.write(half);
         until_wrong(&file, count + 1).await;
         assert_eq!(told(&rig.get("/a").await), (200, "1".to_owned()), "{half}");
@@ -137,7 +146,10 @@ async fn a_route_that_is_invalid_leaves_the_others() {
 async fn a_route_that_becomes_invalid_goes_and_comes_back_when_it_is_right() {
     let file = RoutesFile::new(&saying(&[("a", "1"), ("b", "1")]));
     let rig = file.rig();
-    file.write(&format!("{}b: Path(\"/b\") -> wrong() -> <shunt>;", saying(&[("a", "2")])));
+    file.write(&format!(
+        "{}b: Path(\"/b\") -> wrong() -> <shunt>;",
+        saying(&[("a", "2")])
+    ));
     until_told(&rig, "/a", 200, "2").await;
     assert_eq!(rig.get("/b").await.head.status(), 404);
     file.write(&saying(&[("a", "3"), ("b", "3")]));
@@ -160,7 +172,10 @@ async fn filters_for_all_routes_stand_around_their_own() {
         default_filters_append `mark(\"last\")`
         default_filters_append `mark(\"very last\")`";
     let origin = Recorder::saying(Ipv4Addr::LOCALHOST, "ok").await;
-    let rig = rig_with(lines, &format!("a: * -> mark(\"own\") -> {};", backend(origin.addr())));
+    let rig = rig_with(
+        lines,
+        &format!("a: * -> mark(\"own\") -> {};", backend(origin.addr())),
+    );
     let answer = rig.get("/").await;
     let order = ["first", "second", "own", "last", "very last"];
     assert_eq!(origin.only_request().head.all("x-order"), order);
@@ -191,7 +206,8 @@ async fn routes_are_edited_and_cloned_by_their_texts() {
 
 #[tokio::test]
 async fn an_edit_that_makes_no_route_leaves_the_route_as_it_is_and_the_others_edited() {
-    let routes = "a: Path(\"/a\") -> serve(200, \"xx\") -> <shunt>; b: Path(\"/b\") -> serve(200, \"x)\") -> <shunt>;";
+    let routes =
+        "a: Path(\"/a\") -> serve(200, \"xx\") -> <shunt>; b: Path(\"/b\") -> serve(200, \"x)\") -> <shunt>;";
     let rig = rig_with("\t\tedit_route |x(\\\\)?\"|y\"$1|", routes);
     assert_eq!(told(&rig.get("/a").await), (200, "xy".to_owned()));
 }
@@ -200,7 +216,10 @@ async fn an_edit_that_makes_no_route_leaves_the_route_as_it_is_and_the_others_ed
 async fn filters_that_are_disabled_make_their_routes_invalid() {
     let rig = rig_with(
         "\t\tdisabled_filters mark setRequestHeader",
-        &format!("x: Path(\"/x\") -> mark(\"a\") -> <shunt>; {}", saying(&[("a", "1")])),
+        &format!(
+            "x: Path(\"/x\") -> mark(\"a\") -> <shunt>; {}",
+            saying(&[("a", "1")])
+        ),
     );
     assert_eq!(rig.get("/x").await.body, b"Not Found\n");
     assert_eq!(told(&rig.get("/a").await), (200, "1".to_owned()));
@@ -227,7 +246,11 @@ async fn handlers_that_say_the_same_share_what_they_read_and_others_do_not() {
     until_told(&rig, "/a", 200, "2").await;
     // So does one with other settings, even if the file is not there at that moment.
     file.remove();
-    reload(&rig, &file.directives().replace("poll", "default_status 410\n\t\tpoll")).await;
+    reload(
+        &rig,
+        &file.directives().replace("poll", "default_status 410\n\t\tpoll"),
+    )
+    .await;
     assert_eq!(told(&rig.get("/a").await), (200, "2".to_owned()));
     assert_eq!(rig.get("/none").await.head.status(), 410);
     file.write(&saying(&[("a", "3")]));

@@ -29,7 +29,10 @@ fn version(number: usize, to: &str) -> String {
         ("balanced", format!("-> <roundRobin, {to}, {to}>")),
         ("shunt", "-> serve(200, \"ok\") -> <shunt>".to_owned()),
         ("dynamic", format!("-> setDynamicBackendUrl({to}) -> <dynamic>")),
-        ("breaker", format!("-> consecutiveBreaker(3) -> backendTimeout(\"1m\") -> {to}")),
+        (
+            "breaker",
+            format!("-> consecutiveBreaker(3) -> backendTimeout(\"1m\") -> {to}"),
+        ),
     ] {
         writeln!(
             routes,
@@ -64,12 +67,23 @@ async fn requests_are_answered_by_one_version_each_while_tables_change() {
             while !over.load(Ordering::Relaxed) {
                 let is_loop = (count + client) % 2 == 0;
                 let path = paths[count % paths.len()];
-                let path = if is_loop { format!("/loop/{path}") } else { format!("/{path}") };
+                let path = if is_loop {
+                    format!("/loop/{path}")
+                } else {
+                    format!("/{path}")
+                };
                 let answer = wire.ask(get(&path)).await;
-                assert_eq!((answer.head.status(), answer.body.as_slice()), (200, b"ok".as_slice()), "{path}");
+                assert_eq!(
+                    (answer.head.status(), answer.body.as_slice()),
+                    (200, b"ok".as_slice()),
+                    "{path}"
+                );
                 let versions = answer.head.all("x-version");
                 assert_eq!(versions.len(), 1 + usize::from(is_loop), "{path}: {versions:?}");
-                assert!(versions.iter().all(|version| *version == versions[0]), "{path}: {versions:?}");
+                assert!(
+                    versions.iter().all(|version| *version == versions[0]),
+                    "{path}: {versions:?}"
+                );
                 let version: usize = versions[0].parse().expect("a number");
                 assert!(version >= last, "{version} after {last}: no table comes back");
                 assert!(version <= newest.load(Ordering::Relaxed));

@@ -15,7 +15,10 @@ async fn tunnel(rig: &Rig, origin: &Origin, connection: &str) -> (Wire, Wire) {
     client.send(get_with("/chat", &fields)).await;
     let mut upstream = origin.accept().await;
     let head = upstream.head().await;
-    assert!(head.members("connection").contains(&"upgrade".to_owned()), "{connection}");
+    assert!(
+        head.members("connection").contains(&"upgrade".to_owned()),
+        "{connection}"
+    );
     assert_eq!(head.field("upgrade").as_deref(), Some("WebSocket"));
     assert_eq!(head.field("sec-websocket-key").as_deref(), Some("x"));
     upstream
@@ -56,7 +59,9 @@ async fn tunnels_lead_to_every_kind_of_backend() {
             format!("any: * -> <roundRobin, {to}, {to}>;"),
             format!("any: * -> <consistentHash, {to}>;"),
             format!("any: * -> setDynamicBackendUrl({to}) -> <dynamic>;"),
-            format!("a: Path(\"/chat\") -> setRequestHeader(\"X-In\", \"1\") -> <loopback>; b: Header(\"X-In\", \"1\") && Path(\"/chat\") -> {to};"),
+            format!(
+                "a: Path(\"/chat\") -> setRequestHeader(\"X-In\", \"1\") -> <loopback>; b: Header(\"X-In\", \"1\") && Path(\"/chat\") -> {to};"
+            ),
             format!("any: * -> consecutiveBreaker(1) -> backendTimeout(\"1h\") -> {to};"),
         ] {
             println!("{route}");
@@ -74,7 +79,9 @@ async fn tunnels_lead_to_every_kind_of_backend() {
 async fn a_backend_that_wants_no_upgrade_answers_as_it_likes() {
     for (status, text) in [(401, "Unauthorized"), (404, "Not Found"), (200, "OK")] {
         let origin = Recorder::start(Ipv4Addr::LOCALHOST, move |_| {
-            Reply::keep(format!("HTTP/1.1 {status} {text}\r\nWWW-Authenticate: Basic\r\nContent-Length: 2\r\n\r\nno"))
+            Reply::keep(format!(
+                "HTTP/1.1 {status} {text}\r\nWWW-Authenticate: Basic\r\nContent-Length: 2\r\n\r\nno"
+            ))
         })
         .await;
         let rig = rig(&format!("any: * -> {};", backend(origin.addr())));
@@ -91,7 +98,11 @@ async fn a_backend_that_wants_no_upgrade_answers_as_it_likes() {
 #[tokio::test]
 async fn a_backend_that_is_away_is_502_for_upgrades_too() {
     let rig = rig(&format!("any: * -> {};", backend(super::nobody().await)));
-    let answer = rig.wire().await.ask(get_with("/", "Connection: Upgrade\r\nUpgrade: WebSocket\r\n")).await;
+    let answer = rig
+        .wire()
+        .await
+        .ask(get_with("/", "Connection: Upgrade\r\nUpgrade: WebSocket\r\n"))
+        .await;
     assert_eq!(answer.head.status(), 502);
 }
 

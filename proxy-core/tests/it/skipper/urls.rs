@@ -74,7 +74,11 @@ impl Says {
         if status == 200 && known.is_some_and(|etag| fields.contains(&format!("ETag: {etag}\r\n"))) {
             return Reply::keep(format!("HTTP/1.1 304 Not Modified\r\n{fields}\r\n"));
         }
-        let mut bytes = format!("HTTP/1.1 {status} X\r\n{fields}Content-Length: {}\r\n\r\n", body.len()).into_bytes();
+        let mut bytes = format!(
+            "HTTP/1.1 {status} X\r\n{fields}Content-Length: {}\r\n\r\n",
+            body.len()
+        )
+        .into_bytes();
         bytes.extend_from_slice(&body);
         Reply::Keep(bytes)
     }
@@ -92,7 +96,10 @@ async fn what_a_server_says_are_the_routes_and_a_change_is_seen() {
     server.says.set(200, "", saying("2"));
     until_told(&rig, "/a", 200, "2").await;
     let request = server.recorder.requests().remove(0);
-    assert_eq!((request.head.method(), request.head.target()), ("GET", "/routes?token=secret"));
+    assert_eq!(
+        (request.head.method(), request.head.target()),
+        ("GET", "/routes?token=secret")
+    );
 }
 
 #[tokio::test]
@@ -133,7 +140,10 @@ async fn whatever_else_a_server_says_leaves_the_routes_as_they_were() {
     until_told(&rig, "/a", 200, "2").await;
     let address = server.recorder.addr().to_string();
     assert!(!logs::lines_with(&["routes cannot be read", &address]).is_empty());
-    assert!(logs::lines_with(&["routes cannot be read", "secret"]).is_empty(), "no query in logs");
+    assert!(
+        logs::lines_with(&["routes cannot be read", "secret"]).is_empty(),
+        "no query in logs"
+    );
 }
 
 #[tokio::test]
@@ -176,7 +186,12 @@ async fn a_server_that_is_slow_keeps_no_other_source_waiting() {
     let silent = Origin::bind(Ipv4Addr::LOCALHOST).await;
     let server = Server::start(&saying("1")).await;
     let file = RoutesFile::new("f: Path(\"/f\") -> serve(200, \"1\") -> <shunt>;");
-    let first = format!("\teskip {{\n\t\turl http://{}/\n\t\tfile {}\n{}\n\t}}", silent.addr(), file.path().display(), server.lines());
+    let first = format!(
+        "\teskip {{\n\t\turl http://{}/\n\t\tfile {}\n{}\n\t}}",
+        silent.addr(),
+        file.path().display(),
+        server.lines()
+    );
     let rig = site(&filters::options(), &first);
     let mut asked = silent.accept().await;
     asked.head().await;
@@ -199,7 +214,13 @@ async fn another_configuration_goes_on_with_what_a_server_has_said() {
     let rig = server.rig();
     until_told(&rig, "/a", 200, "1").await;
     server.says.set(500, "", "");
-    reload(&rig, &server.directives().replace("poll", "default_status 410\n\t\tpoll")).await;
+    reload(
+        &rig,
+        &server
+            .directives()
+            .replace("poll", "default_status 410\n\t\tpoll"),
+    )
+    .await;
     assert_eq!(told(&rig.get("/a").await), (200, "1".to_owned()));
     assert_eq!(rig.get("/none").await.head.status(), 410);
     server.says.set(200, "", saying("2"));

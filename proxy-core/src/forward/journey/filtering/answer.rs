@@ -35,7 +35,9 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         placed: &'a Placed,
         mut response: Response<Body>,
     ) -> Next<'a> {
-        let answered = resume.map_or(Answered::Panicked, |resume| self.see_answer(&mut response, resume));
+        let answered = resume.map_or(Answered::Panicked, |resume| {
+            self.see_answer(&mut response, resume)
+        });
         match answered {
             Answered::On => self.settle(response),
             other => self.end_seeing(other, placed, response),
