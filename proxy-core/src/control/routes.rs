@@ -8,7 +8,7 @@ use tracing::{info, warn};
 
 use super::Reconciler;
 use crate::config::skipper;
-use crate::skipper::source::Source;
+use crate::skipper::source::{Part, Source};
 use crate::skipper::table::Table;
 
 impl Reconciler {
@@ -18,9 +18,12 @@ impl Reconciler {
             let published = self.published.notified();
             for table in &self.views.current().tables {
                 let source = &table.source;
-                if source.is_alive() && source.begin_following() {
+                if !source.begin_following() {
+                    continue;
+                }
+                for part in source.parts() {
                     let (this, source, stop) = (Arc::clone(&self), Arc::downgrade(source), stop.clone());
-                    self.tasks.spawn("routes", this.follow(source, stop));
+                    self.tasks.spawn("routes", this.follow(source, part, stop));
                 }
             }
             if stop.run_until_cancelled(published).await.is_none() {
@@ -29,13 +32,13 @@ impl Reconciler {
         }
     }
 
-    /// Looks for changes of one source for as long as a view uses it.
-    async fn follow(self: Arc<Self>, source: Weak<Source>, stop: CancellationToken) {
+    /// Looks for changes of a part of one source for as long as a view uses it.
+    async fn follow(self: Arc<Self>, source: Weak<Source>, part: Part, stop: CancellationToken) {
         loop {
             let Some(source) = source.upgrade() else { return };
             let poll = source.settings.poll;
             if stop
-                .run_until_cancelled(self.look_for_routes(&source))
+                .run_until_cancelled(self.look_for_routes(&source, part))
                 .await
                 .is_none()
             {
@@ -48,20 +51,25 @@ impl Reconciler {
         }
     }
 
-    async fn look_for_routes(&self, source: &Arc<Source>) {
-        let fetched = source.is_remote() && source.fetch().await;
-        let reading = Arc::clone(source);
-        // A panic is reported by itself, and the routes stay as they are.
-        let read = task::spawn_blocking(move || reading.read().0)
-            .await
-            .unwrap_or(false);
-        if fetched || read {
+    async fn look_for_routes(&self, source: &Arc<Source>, part: Part) {
+        let has_changed = match part {
+            Part::Remote(number) => source.fetch(number).await,
+            Part::Local => {
+                let reading = Arc::clone(source);
+                // A panic is reported by itself, and the routes stay as they are.
+                task::spawn_blocking(move || reading.read().0)
+                    .await
+                    .unwrap_or(false)
+            }
+        };
+        if has_changed {
             self.renew_table(source).await;
         }
     }
 
     /// Makes a table of what was read, and lets requests see it.
     pub(crate) async fn renew_table(&self, source: &Arc<Source>) {
+        let _making = source.making().await;
         let (around, making) = (self.surroundings.clone(), Arc::clone(source));
         // Where there are many routes it takes a while.
         let Ok(table) = task::spawn_blocking(move || skipper::build(&around, &making)).await else {

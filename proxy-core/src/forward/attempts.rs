@@ -11,7 +11,7 @@ use super::choice::{Choice, Pick};
 use super::exchange::{self, Answered, Beside, Failed, Missed, Prepared, Reached};
 use super::worker::Worker;
 use crate::body::{Body, Held};
-use crate::error::{Reason, Side};
+use crate::error::{Failure, Phase, Reason, Side};
 use crate::upstream::breaker::Pass;
 use crate::upstream::cluster::{Addresses, Cluster, Upstream};
 use crate::upstream::health::Flaw;
@@ -146,7 +146,17 @@ async fn attempt(
     let in_flight = worker.tally.begin(upstream.slot());
     let is_timed = cluster.measures || upstream.health().is_timed();
     let began = is_timed.then(Instant::now);
-    let outcome = exchange::send(worker, cluster, &addresses, request, beside).await;
+    let sending = exchange::send(worker, cluster, &addresses, request, beside);
+    let outcome = match beside.deadline {
+        None => sending.await,
+        // The upstream is told of it, so it is not enough that the whole request ends then.
+        Some(deadline) => match time::timeout_at(deadline, Box::pin(sending)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(Missed::Sent(
+                Failure::from(Reason::TimedOut).with_phase(Phase::Wait),
+            )),
+        },
+    };
     exchange::tell(cluster, upstream, started, &outcome);
     let (mut response, address) = match outcome {
         Ok(answered) => answered,

@@ -48,6 +48,8 @@ pub(crate) struct Beside<'c> {
     pub(crate) added: Added,
     /// What a connection for it must be.
     pub(crate) purpose: Purpose,
+    /// Until when the upstream must have given all of its answer.
+    pub(crate) deadline: Option<Instant>,
 }
 
 /// [`Before`] and the request that it is about; boxed rarely, as most requests have none.

@@ -322,9 +322,9 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             let close = HeaderValue::from_static("close");
             response.headers_mut().insert(header::CONNECTION, close);
         }
-        let write_timeout = self.write_timeout();
-        if write_timeout.is_some() {
-            response = response.map(|body| limit::within(body, write_timeout));
+        if let Some(limit) = self.write_timeout() {
+            let state = self.connection.state();
+            response = response.map(|body| limit::taken_within(body, limit, state));
         }
         if let Some(observation) = self.observation.take() {
             response = observation.answered(response, self.is_unhandled);

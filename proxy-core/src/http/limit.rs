@@ -1,19 +1,25 @@
 //! Limits on a whole body, for those who configure them.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
+use http1_codec::server::Command;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
+use tokio_util::task::AbortOnDropHandle;
 
+use super::connection::ConnState;
+use super::sweep::TICK;
 use crate::body::{Around, Body, BoxError};
-use crate::error::{TooLong, TookTooLong};
+use crate::error::{Reason, TooLong, TookTooLong};
 
 struct Limited {
     body: Body,
     deadline: Pin<Box<Sleep>>,
+    _watch: Option<AbortOnDropHandle<()>>,
 }
 
 /// `body`, which fails when it is not complete within `limit`. Without a limit, and if all of it is there, it stays as it
@@ -24,10 +30,32 @@ pub(crate) fn within(body: Body, limit: Option<Duration>) -> Body {
             Body::around(Limited {
                 body,
                 deadline: Box::pin(sleep(limit)),
+                _watch: None,
             })
         }
         _ => body,
     }
+}
+
+/// `body` on its way to a client, which has `limit` for all of it. Over a connection that has one request at a time, a
+/// client that takes nothing, so that nothing more is read, is left soon after that, too.
+pub(crate) fn taken_within(body: Body, limit: Duration, state: &Arc<ConnState>) -> Body {
+    if body.is_whole() || body.is_end_stream() || limit.is_zero() {
+        return body;
+    }
+    let watch = (!state.activity().multiplexed).then(|| {
+        let state = Arc::clone(state);
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            sleep(limit.saturating_add(TICK)).await;
+            state.cut(Reason::Stalled);
+            state.command(Command::Close);
+        }))
+    });
+    Body::around(Limited {
+        body,
+        deadline: Box::pin(sleep(limit)),
+        _watch: watch,
+    })
 }
 
 /// `body`, which fails when it is not complete at `deadline`.
@@ -36,7 +64,11 @@ pub(crate) fn until(body: Body, deadline: Instant) -> Body {
         return body;
     }
     let deadline = Box::pin(sleep_until(deadline));
-    Body::around(Limited { body, deadline })
+    Body::around(Limited {
+        body,
+        deadline,
+        _watch: None,
+    })
 }
 
 struct Measured {

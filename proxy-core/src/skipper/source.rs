@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use arc_swap::ArcSwapOption;
 use caddy_config as model;
 use eskip::Route;
+use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 use tracing::{info, warn};
 
 use super::fetch::{Fetched, Fetcher};
@@ -33,6 +34,17 @@ pub(crate) struct Source {
     current: ArcSwapOption<Table>,
     /// Somebody looks for changes.
     is_followed: AtomicBool,
+    /// One table at a time is made, so that none takes the place of one that was made of newer routes.
+    making: AsyncMutex<()>,
+}
+
+/// Inputs that are looked at together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Those at hand.
+    Local,
+    /// The one of this number, which is elsewhere: a server that is slow keeps no other input waiting.
+    Remote(usize),
 }
 
 /// One input and what it gave.
@@ -71,7 +83,12 @@ impl Sources {
         if let Some(source) = found.and_then(|(_, source)| source.upgrade()) {
             return Ok(source);
         }
-        let source = Arc::new(Source::new(make()?));
+        let source = Source::new(make()?);
+        known
+            .iter()
+            .filter_map(|(_, other)| other.upgrade())
+            .for_each(|other| source.adopt(&other));
+        let source = Arc::new(source);
         known.push((Box::new(handler.clone()), Arc::downgrade(&source)));
         Ok(source)
     }
@@ -87,7 +104,27 @@ impl Source {
             inputs: Mutex::new(inputs),
             current: ArcSwapOption::empty(),
             is_followed: AtomicBool::new(false),
+            making: AsyncMutex::new(()),
         }
+    }
+
+    /// Begins with what `other` has read of the same inputs: the handler may have changed in something else, and its
+    /// routes are not to be away until they are read again.
+    fn adopt(&self, other: &Self) {
+        let theirs = lock(&other.inputs);
+        for own in &mut *lock(&self.inputs) {
+            let found = theirs
+                .iter()
+                .find(|theirs| theirs.input == own.input && theirs.text.is_some());
+            if let Some(found) = found.filter(|_| own.text.is_none()) {
+                (own.text, own.routes) = (found.text.clone(), found.routes.clone());
+            }
+        }
+    }
+
+    /// Whoever makes a table of this holds what this gives.
+    pub(crate) async fn making(&self) -> AsyncMutexGuard<'_, ()> {
+        self.making.lock().await
     }
 
     /// The table of what was read last.
@@ -119,33 +156,32 @@ impl Source {
         (changed, wrong)
     }
 
-    /// Fetches what is elsewhere. Says whether anything has changed.
-    pub(crate) async fn fetch(&self) -> bool {
-        let count = lock(&self.inputs).len();
-        let mut changed = false;
-        for index in 0..count {
-            // The lock is not held while somebody else is waited for.
-            let fetcher = lock(&self.inputs).get_mut(index).and_then(Loaded::take_fetcher);
-            let Some(mut fetcher) = fetcher else { continue };
-            let fetched = fetcher.fetch().await;
-            if let Some(loaded) = lock(&self.inputs).get_mut(index) {
-                loaded.fetcher = Some(fetcher);
-                changed |= loaded.take(fetched);
-            }
-        }
-        changed
+    /// Fetches the input of this number. Says whether its routes are others than before.
+    pub(crate) async fn fetch(&self, number: usize) -> bool {
+        // The lock is not held while somebody else is waited for.
+        let fetcher = lock(&self.inputs).get_mut(number).and_then(Loaded::take_fetcher);
+        let Some(mut fetcher) = fetcher else { return false };
+        let fetched = fetcher.fetch().await;
+        let mut inputs = lock(&self.inputs);
+        inputs.get_mut(number).is_some_and(|loaded| {
+            loaded.fetcher = Some(fetcher);
+            loaded.take(fetched)
+        })
     }
 
-    /// Whether something is fetched from elsewhere.
-    pub(crate) fn is_remote(&self) -> bool {
-        let is_url = |input: &Input| matches!(input, Input::Url(_));
-        self.settings.inputs.iter().any(is_url)
-    }
-
-    /// Whether anything may change.
-    pub(crate) fn is_alive(&self) -> bool {
-        let may_change = |input: &Input| !matches!(input, Input::Inline(_));
-        self.settings.inputs.iter().any(may_change)
+    /// What may change.
+    pub(crate) fn parts(&self) -> Vec<Part> {
+        let inputs = &self.settings.inputs;
+        let is_file = |input: &Input| matches!(input, Input::File(_));
+        let local = inputs.iter().any(is_file).then_some(Part::Local);
+        let remote = inputs
+            .iter()
+            .enumerate()
+            .filter_map(|(number, input)| match input {
+                Input::Url(_) => Some(Part::Remote(number)),
+                Input::File(_) | Input::Inline(_) => None,
+            });
+        local.into_iter().chain(remote).collect()
     }
 
     /// All routes that were read, and whether every input was read at least once.

@@ -20,6 +20,8 @@ pub(crate) struct Standing {
     suspected: AtomicU64,
     /// Milliseconds since when it is there, or there again.
     since: AtomicU64,
+    /// Milliseconds that it had been there before that, if somebody knows more of it than requests show.
+    before: AtomicU64,
     /// The bits of the average time until an answer, in nanoseconds; 0 as long as none is known.
     latency: AtomicU64,
     /// Nanoseconds of the last one.
@@ -35,6 +37,7 @@ impl Standing {
             epoch: now,
             suspected: AtomicU64::new(0),
             since: AtomicU64::new(0),
+            before: AtomicU64::new(0),
             latency: AtomicU64::new(0),
             measured: AtomicU64::new(0),
         }
@@ -68,13 +71,21 @@ impl Standing {
 
     /// It is there, or there again, since `now`.
     pub(crate) fn came(&self, now: Instant) {
+        self.has_been_there(Duration::ZERO, now);
+    }
+
+    /// It has been there for `age`, although nobody may have seen it before `now`.
+    pub(crate) fn has_been_there(&self, age: Duration, now: Instant) {
+        let before = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+        self.before.store(before, Ordering::Relaxed);
         self.since.store(self.millis(now), Ordering::Relaxed);
     }
 
     /// How long it has been there.
     pub(crate) fn age(&self, now: Instant) -> Duration {
         let since = self.since.load(Ordering::Relaxed);
-        Duration::from_millis(self.millis(now).saturating_sub(since))
+        let seen = self.millis(now).saturating_sub(since);
+        Duration::from_millis(seen.saturating_add(self.before.load(Ordering::Relaxed)))
     }
 
     /// An answer took `latency`. A slow one counts at once, a fast one by and by.
@@ -129,6 +140,16 @@ mod tests {
             SECOND * 10,
             "it is there again since"
         );
+    }
+
+    #[test]
+    fn one_may_be_older_than_anybody_has_seen() {
+        let begin = Instant::now();
+        let standing = Standing::new(begin);
+        standing.has_been_there(SECOND * 3600, begin + SECOND);
+        assert_eq!(standing.age(begin + SECOND * 11), SECOND * 3610);
+        standing.came(begin + SECOND * 20);
+        assert_eq!(standing.age(begin + SECOND * 21), SECOND);
     }
 
     #[test]

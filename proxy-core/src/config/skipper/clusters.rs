@@ -237,7 +237,7 @@ impl<'c, 's> Clustering<'c, 's> {
 
     fn selection(&self, algorithm: &str, said: &RouteSettings) -> Result<Selection, InvalidReason> {
         Ok(match algorithm {
-            "roundRobin" | "weightedRoundRobin" => Selection::Rule(Rule::RoundRobin(Turn::default())),
+            "roundRobin" | "weightedRoundRobin" => Selection::Rule(Rule::RoundRobin(anywhere())),
             "random" => Selection::RANDOM,
             "powerOfRandomNChoices" => Selection::Rule(Rule::RandomChoose(2)),
             "leastRequests" => Selection::Rule(Rule::LeastConn),
@@ -295,18 +295,18 @@ fn key_of(said: &RouteSettings) -> impl std::fmt::Debug {
     )
 }
 
-/// An endpoint has been there since `created`, whenever it was first seen.
+/// A turn that begins with any endpoint: where tables come and go, the first one would else have more than its share.
+fn anywhere() -> Turn {
+    Turn::behind(getrandom::u32().map_or(0, |turns| turns as usize))
+}
+
+/// The endpoint at `address`, as `host:port`, has been there since `created`, whenever it was first seen.
 fn note_created(cluster: &Cluster, address: &str, created: std::time::SystemTime) {
     let age = clock::wall().duration_since(created).unwrap_or_default();
-    let address = Address::parse(address).map(|address| address.to_string());
-    let wanted = address.unwrap_or_default();
     let now = tokio::time::Instant::now();
     for upstream in cluster.source.upstreams() {
-        if **upstream.slot().label() == *wanted {
-            upstream
-                .slot()
-                .standing()
-                .came(now.checked_sub(age).unwrap_or(now));
+        if **upstream.slot().label() == *address {
+            upstream.slot().standing().has_been_there(age, now);
         }
     }
 }
@@ -347,12 +347,6 @@ impl Address {
             dial: HostPort::new(self.host.clone(), self.port).into(),
             max_requests: None,
         }
-    }
-}
-
-impl std::fmt::Display for Address {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&crate::upstream::cluster::label(&self.host, self.port))
     }
 }
 

@@ -7,7 +7,7 @@ use doors_routing::Decision;
 use http::{Response, StatusCode, Version, header};
 use http_body::Body as _;
 
-use super::{Journey, Next, Sent, Waited, Waiting};
+use super::{Journey, Next, Sent, Waited, Waiting, filtering};
 use crate::body::{Body, BoxError};
 use crate::error::{Failure, Reason};
 use crate::forward::attempts::StickyCookie;
@@ -59,6 +59,9 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
                 }
                 _ => self.decide(&sent, response),
             },
+            Err(failed) if self.filtering.is_some() => {
+                self.fail_at(&sent.cluster.gates, filtering::cause(failed))
+            }
             Err(failed) => self.fail_at(&sent.cluster.gates, failed),
         };
         match next {
@@ -121,7 +124,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         let multiplexed = response.version() == Version::HTTP_2;
         *response.version_mut() = Version::HTTP_11;
         response.extensions_mut().clear();
-        if let Some(deadline) = sent.deadline {
+        if let Some(deadline) = sent.deadline() {
             response = response.map(|body| limit::until(body, deadline));
         }
         let upload = sent.upload.take().filter(|_| multiplexed);

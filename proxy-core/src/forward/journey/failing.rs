@@ -134,7 +134,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         retry_after: Option<u8>,
     ) -> Response<Body> {
         let mut response = match reason {
-            _ if self.filtering.is_some() => self.unanswered_text(status),
+            _ if self.filtering.is_some() => self.unanswered_text(status, reason),
             // Whoever holds the token looks at this answer.
             Reason::BadToken | Reason::DeadPod => reply::gone(status),
             Reason::NoUpstream => reply::unavailable(status),

@@ -1,6 +1,7 @@
 //! A request among Skipper's routes: its route, the filters of that, and where it goes then.
 
 mod answer;
+mod failed;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant, SystemTime};
@@ -11,6 +12,8 @@ use http::header::{self, HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
 
 pub(super) use self::answer::Answered;
+use self::failed::unless_it_panics;
+pub(super) use self::failed::{cause, is_open};
 use super::{Journey, Next, RequestBody, Waited};
 use crate::body::Body;
 use crate::clock;
@@ -22,7 +25,6 @@ use crate::http::reply;
 use crate::request::valid_host;
 use crate::routing::trace::Tracer;
 use crate::skipper::table::{Backend, HashedBy, Placed, Route, Table};
-use crate::upstream::breaker::IsOpen;
 
 /// How a request stands among the routes of a table.
 #[derive(Debug)]
@@ -162,7 +164,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             }
             Some(Flow::Wait(waiting)) => Some(Next::Wait(Box::pin(async move {
                 Waited::Filter {
-                    resume: waiting.await,
+                    resume: unless_it_panics(waiting).await,
                     rest,
                     route,
                 }
@@ -175,11 +177,11 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
     /// Goes on with what a filter has waited for.
     pub(super) fn filter_waited(
         &mut self,
-        resume: Resume,
+        resume: Option<Resume>,
         rest: &'a [Placed],
         route: &'a Route,
     ) -> Option<Next<'a>> {
-        let flow = self.run_filter(resume);
+        let flow = resume.and_then(|resume| self.run_filter(resume));
         match self.passed(flow, rest, route) {
             Ok(()) => self.pass_filters(rest, route),
             Err(ended) => *ended,
@@ -348,9 +350,12 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
     }
 
     /// The answer to a failure among Skipper's routes: the status in words.
-    pub(super) fn unanswered_text(&self, status: StatusCode) -> Response<Body> {
+    pub(super) fn unanswered_text(&self, status: StatusCode, reason: Reason) -> Response<Body> {
         let mut response = reply::text(status);
         let headers = response.headers_mut();
+        if reply::closes(reason) {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
         headers.insert(
             header::X_CONTENT_TYPE_OPTIONS,
             HeaderValue::from_static("nosniff"),
@@ -364,14 +369,6 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         }
         response
     }
-}
-
-/// Whether a failure is that of an open circuit breaker.
-pub(super) fn is_open(failure: &Failure) -> bool {
-    failure
-        .source
-        .as_ref()
-        .is_some_and(|source| source.is::<IsOpen>())
 }
 
 impl Env for Worker {

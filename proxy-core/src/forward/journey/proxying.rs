@@ -42,8 +42,6 @@ pub(in crate::forward) struct Sent<'a> {
     pub(super) beside: Beside<'a>,
     pub(super) before: Before<'a>,
     pub(super) upload: Option<Upload>,
-    /// Until when the upstream must have given all of its answer.
-    pub(super) deadline: Option<Instant>,
 }
 
 /// The longest rest of an answer that is read although nobody wants it.
@@ -89,7 +87,7 @@ impl<'a> Sent<'a> {
         request: Box<Request<Body>>,
         journey: &mut Journey<'a, T>,
     ) -> Result<Answered, Failed> {
-        let Some(deadline) = self.deadline else {
+        let Some(deadline) = self.deadline() else {
             return self.exchange(worker, request, journey).await;
         };
         let exchange = Box::pin(self.exchange(worker, request, journey));
@@ -101,7 +99,7 @@ impl<'a> Sent<'a> {
 
     /// Until when the upstream must have given all of its answer.
     pub(in crate::forward) fn deadline(&self) -> Option<Instant> {
-        self.deadline
+        self.beside.deadline
     }
 
     /// Where `request` is to go, for those who only want to know.
@@ -258,7 +256,6 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             beside,
             before,
             upload,
-            deadline: proxy.deadline.map(|limit| Instant::now() + limit),
         });
         Some(Next::Send(Box::new(Request::from_parts(parts, body)), sent))
     }
@@ -359,6 +356,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             interim,
             added,
             purpose,
+            deadline: proxy.deadline.map(|limit| Instant::now() + limit),
         };
         (beside, before)
     }

@@ -38,13 +38,15 @@ pub(in crate::forward) enum Waited<'a> {
     },
     /// What a filter of a request waited for; then come the rest of its route's.
     Filter {
-        resume: Resume,
+        /// `None`: it panicked.
+        resume: Option<Resume>,
         rest: &'a [Placed],
         route: &'a Route,
     },
     /// What a filter of an answer waited for.
     FilterOfAnswer {
-        resume: Resume,
+        /// `None`: it panicked.
+        resume: Option<Resume>,
         placed: &'a Placed,
         response: Box<Response<Body>>,
     },

@@ -18,6 +18,11 @@ pub(crate) struct Schedule(pub(super) Box<[u32]>);
 // === impl Turn ===
 
 impl Turn {
+    /// As if there had been so many turns before.
+    pub(crate) fn behind(turns: usize) -> Self {
+        Self(AtomicUsize::new(turns))
+    }
+
     /// How many turns there were before.
     pub(super) fn next(&self) -> usize {
         self.0.fetch_add(1, Ordering::Relaxed)

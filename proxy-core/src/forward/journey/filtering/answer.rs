@@ -7,7 +7,7 @@ use http::{Response, StatusCode, header};
 use http_body::Body as _;
 
 use super::super::{Journey, Next, Waited};
-use super::{set_length, wrapped};
+use super::{set_length, unless_it_panics, wrapped};
 use crate::body::Body;
 use crate::error::Reason;
 use crate::routing::trace::Tracer;
@@ -31,11 +31,14 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
     /// Goes on with what a filter of an answer has waited for.
     pub(in crate::forward::journey) fn answer_waited(
         &mut self,
-        resume: Resume,
+        resume: Option<Resume>,
         placed: &'a Placed,
         mut response: Response<Body>,
     ) -> Next<'a> {
-        match self.see_answer(&mut response, resume) {
+        let answered = resume.map_or(Answered::Panicked, |resume| {
+            self.see_answer(&mut response, resume)
+        });
+        match answered {
             Answered::On => self.settle(response),
             other => self.end_seeing(other, placed, response),
         }
@@ -52,7 +55,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             Answered::On => Some(self.settle(response)),
             Answered::Waits(waiting) => Some(Next::Wait(Box::pin(async move {
                 Waited::FilterOfAnswer {
-                    resume: waiting.await,
+                    resume: unless_it_panics(waiting).await,
                     placed,
                     response: Box::new(response),
                 }
