@@ -86,6 +86,6 @@ pub use self::{
     exchange::{DynamicTarget, Exchange, StateBag},
     filter::{Filter, Flow, Resume, Waiting, Wants},
     registry::{FilterError, FilterSpec, Filters},
-    settings::{AccessLog, Breaker, BreakerKind, FadeIn, RouteSettings},
+    settings::{AccessLog, Breaker, BreakerKind, FadeIn, RouteSettings, Switch},
 };
 pub use crate::routing::About;
