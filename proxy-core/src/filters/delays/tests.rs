@@ -140,7 +140,10 @@ async fn absorbed_requests_are_read_and_answered_with_200() {
         let body = count(pieces(&["a", "bc"]), move |bytes, complete| {
             told.send((bytes, complete)).unwrap();
         });
-        assert!(trial.upload(body).frame().await.is_none(), "nothing is left of it");
+        assert!(
+            trial.upload(body).frame().await.is_none(),
+            "nothing is left of it"
+        );
         let Flow::Serve(answer) = (waiting.await)(&mut trial.cx(false)) else {
             panic!("{text} answers");
         };
