@@ -120,6 +120,6 @@ pub use self::{
     filter::{Filter, Flow, Resume, Waiting, Wants},
     limits::BackendLimits,
     registry::{FilterError, FilterSpec, Filters},
-    settings::{AccessLog, BackendLimit, Breaker, BreakerKind, FadeIn, Origin, RouteSettings},
+    settings::{AccessLog, BackendLimit, Breaker, BreakerKind, FadeIn, Origin, RouteSettings, Switch},
 };
 pub use crate::routing::About;

@@ -20,6 +20,7 @@ use crate::config::compile::{self, Surroundings};
 use crate::control::{Control, Reconciler};
 use crate::environment::Environment;
 use crate::explain::{self, ExplainError, Explanation, Inquiry};
+use crate::filters::{self, Means};
 use crate::forward::pipeline::Handler;
 use crate::forward::view::View;
 use crate::forward::worker::Worker;
@@ -110,7 +111,7 @@ impl Default for Options {
             bare_line_feeds: false,
             strict: false,
             log_files: LogFiles::default(),
-            filters: Filters::default(),
+            filters: filters::registry(&Means::default()),
             predicates: Predicates::new(TimeZone::system()),
             environment: Environment::default(),
         }

@@ -1,5 +1,7 @@
 //! What filters say of all requests of a route.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use http::StatusCode;
@@ -39,6 +41,8 @@ pub struct RouteSettings {
     pub annotations: Vec<(String, String)>,
     /// What the route was made of, if it says so.
     pub origin: Option<Origin>,
+    /// The last filter of each kind of which only the last one of a route works, by the name of the kind.
+    pub last: Vec<(&'static str, Switch)>,
 }
 
 /// What a route was made of.
@@ -51,6 +55,10 @@ pub struct Origin {
     /// When it was created.
     pub created: SystemTime,
 }
+
+/// Turns a filter off that a later one of its route replaces.
+#[derive(Clone, Debug)]
+pub struct Switch(Arc<AtomicBool>);
 
 /// When a backend is left alone.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -113,6 +121,46 @@ pub struct AccessLog {
     pub enabled: bool,
     /// One digit is a class of statuses, two are the first two digits, three are a status. Empty: all.
     pub statuses: Vec<u16>,
+}
+
+// === impl RouteSettings ===
+
+impl RouteSettings {
+    /// Takes a filter for the last one of its kind, and turns off the one that was it.
+    pub fn set_last(&mut self, kind: &'static str, switch: &Switch) {
+        match self.last.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, last)) => std::mem::replace(last, switch.clone()).turn_off(),
+            None => self.last.push((kind, switch.clone())),
+        }
+    }
+}
+
+// === impl Switch ===
+
+impl Switch {
+    /// Whether the filter works.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn turn_off(&self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Default for Switch {
+    /// Turned on.
+    fn default() -> Self {
+        Self(Arc::new(AtomicBool::new(true)))
+    }
+}
+
+impl PartialEq for Switch {
+    /// Whether it is the switch of the same filter.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 // === impl AccessLog ===
