@@ -21,6 +21,7 @@ use std::sync::Arc;
 use eskip::filters::Filters;
 
 pub(crate) use self::outside::Outside;
+pub(crate) use self::tee::{TeeLoopback, copy};
 use crate::auth::Verifier;
 use crate::tasks::Tasks;
 

@@ -19,7 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time;
 use tracing::debug;
 
-use self::copy::copy;
+pub(crate) use self::copy::copy;
 use super::Means;
 use super::outside::{Outside, Redirects, Server, copied, ignore};
 use crate::tasks::Tasks;

@@ -67,6 +67,8 @@ pub(super) struct Journey<'a, T = ()> {
     is_unhandled: bool,
     /// When the listener will close, once that is known.
     closing: Option<Instant>,
+    /// Copies of it that are to go their own way.
+    copies: Vec<Request<Body>>,
     /// How it stands among Skipper's routes, once it came to them.
     filtering: Option<Box<Filtering<'a>>>,
 }
@@ -158,6 +160,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             in_errors: false,
             is_unhandled: false,
             closing,
+            copies: Vec::new(),
             filtering: None,
         });
         (journey.cx.worker, journey.cx.via_trusted_proxy) = (worker.number, client.via_trusted_proxy);

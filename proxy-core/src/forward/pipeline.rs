@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use http::header::CONNECTION;
 use http::{HeaderValue, Request, Response, StatusCode};
 use http1_codec::HeadError;
@@ -88,6 +89,9 @@ impl Handler {
         // Everything between the waits is plain code: its locals take no room in the future.
         let mut next = journey.enter();
         let answer = loop {
+            for copy in journey.copies() {
+                self.send_copy(copy, connection);
+            }
             next = match next {
                 Next::Answer(answer) => break answer,
                 Next::Send(request, mut sent) => {
@@ -107,6 +111,23 @@ impl Handler {
         };
         unanswered.0 = None;
         answer.map(|answer| journey.end(answer)).ok_or(Aborted)
+    }
+}
+
+impl Handler {
+    /// Lets a copy of a request go its own way. Nobody waits for its answer. While too many are under way, it is left out.
+    fn send_copy(&self, request: Request<Body>, connection: &Connection) {
+        let Ok(permit) = Arc::clone(&self.worker.copies).try_acquire_owned() else {
+            return;
+        };
+        let (handler, connection) = (self.clone(), connection.clone());
+        // Its own future would be part of itself.
+        let answer: BoxFuture<'static, _> =
+            Box::pin(async move { handler.handle(request, &connection).await });
+        self.worker.background.spawn("copy of a request", async move {
+            drop(answer.await);
+            drop(permit);
+        });
     }
 }
 

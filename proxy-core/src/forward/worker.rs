@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
+use tokio::sync::Semaphore;
 use tokio::task::coop;
 use tokio::time::{self, Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
@@ -25,6 +26,9 @@ use crate::upstream::connect::Connector;
 use crate::upstream::discovery::Dynamic;
 use crate::upstream::load::Tally;
 use crate::upstream::pool::Pool;
+
+/// So many copies of requests may be under way at once.
+const COPIES: usize = 1000;
 
 /// The state of one worker.
 #[derive(Debug)]
@@ -45,6 +49,8 @@ pub(crate) struct Worker {
     pub(crate) encoders: Arc<Encoders>,
     /// Its requests in flight, by upstream.
     pub(crate) tally: Arc<Tally>,
+    /// How many more copies of requests may be under way.
+    pub(crate) copies: Arc<Semaphore>,
     /// The pods that tokens led to.
     pub(crate) pods: Pods,
     started: Instant,
@@ -67,6 +73,7 @@ impl Worker {
             connections: Arc::default(),
             encoders: Arc::default(),
             tally: Arc::default(),
+            copies: Arc::new(Semaphore::new(COPIES)),
             pods: Pods::default(),
             started: Instant::now(),
             random: AtomicU64::new(RandomState::new().hash_one("seed")),

@@ -18,7 +18,7 @@ const MOST: usize = 128 * 1024;
 
 /// What a copied body is read from.
 #[derive(Debug)]
-pub(super) struct Copy {
+pub(crate) struct Copy {
     shared: Arc<Mutex<Shared>>,
     length: Option<u64>,
 }
@@ -57,7 +57,7 @@ enum End {
 
 /// Copies `body`, which is `length` bytes long if that is known. The receiver hears, by an error, when nothing more is
 /// going to be copied.
-pub(super) fn copy(body: StreamBody, length: Option<u64>) -> (StreamBody, Copy, oneshot::Receiver<()>) {
+pub(crate) fn copy(body: StreamBody, length: Option<u64>) -> (StreamBody, Copy, oneshot::Receiver<()>) {
     let shared = Arc::new(Mutex::new(Shared::default()));
     let (ended, end) = oneshot::channel();
     let reader = Copy {

@@ -1,9 +1,11 @@
 //! A request among Skipper's routes: its route, the filters of that, and where it goes then.
 
 mod answer;
+mod copies;
 mod failed;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use eskip::filters::{self, BodyChange, BodySlot, Env, Exchange, FilterContext, Flow, Resume};
@@ -12,6 +14,7 @@ use http::header::{self, HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
 
 pub(super) use self::answer::Answered;
+use self::copies::Copied;
 use self::failed::unless_it_panics;
 pub(super) use self::failed::{cause, is_open};
 use super::{Journey, Next, RequestBody, Waited};
@@ -34,6 +37,8 @@ pub(super) struct Filtering<'a> {
     pub(super) route: Option<&'a Route>,
     /// How often it went through the table again.
     loopbacks: u32,
+    /// It is a copy that a `teeLoopback` of this label made.
+    tee: Option<Arc<str>>,
     /// The number that `TrafficSegment` goes by.
     chance: f64,
     pub(super) exchange: Exchange,
@@ -77,11 +82,14 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         exchange.host = self.cx.host_port().to_owned();
         exchange.client_certificate = self.connection.vouched_for().map(Into::into);
         exchange.table = number;
+        let copied: Option<Copied> = self.cx.parts.extensions.remove();
+        let (tee, loopbacks) = copied.map_or((None, 0), |copied| (Some(copied.label), copied.loopbacks));
         self.filtering = Some(Box::new(Filtering {
             number,
             table,
             route: None,
-            loopbacks: 0,
+            loopbacks,
+            tee,
             chance: self.worker.chance(),
             exchange,
             host: self.cx.parts.headers.remove(header::HOST),
@@ -110,7 +118,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             peer: filtering.exchange.peer_ip(),
             content_length: self.body.length(),
             is_shutting_down: self.closing.is_some(),
-            tee: None,
+            tee: filtering.tee.as_deref(),
             chance: filtering.chance,
             clock: Clock(&clock::wall),
             dice: Dice(&|| worker.chance()),
@@ -146,6 +154,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
                 continue;
             }
             let flow = self.run_filter(|cx| placed.filter.request(cx));
+            self.copy_if_asked();
             let rest = filters.get(index + 1..).unwrap_or_default();
             if let Err(ended) = self.passed(flow, rest, route) {
                 return *ended;

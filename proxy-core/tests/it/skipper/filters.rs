@@ -87,7 +87,7 @@ impl Seen {
     }
 
     fn filters(&self) -> Filters {
-        let mut all = Filters::default();
+        let mut all = rig::options().filters;
         all.add("mark", ("", ""), |args| {
             Ok(Mark(value(Args::new(args).text("a name")?)))
         });
