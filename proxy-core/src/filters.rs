@@ -8,6 +8,7 @@ mod auth;
 mod bodies;
 mod compress;
 mod delays;
+mod files;
 mod logs;
 mod outside;
 mod queues;
@@ -45,6 +46,7 @@ const FAMILIES: &[Family] = &[
     auth::add,
     compress::add,
     delays::add,
+    files::add,
     logs::add,
     queues::add,
     tee::add,
