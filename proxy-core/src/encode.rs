@@ -64,6 +64,14 @@ pub(crate) struct Asked {
     own_tag: bool,
 }
 
+/// What a body must pass through whose head says already that it is compressed.
+#[derive(Debug)]
+pub(crate) struct Later {
+    lease: Lease,
+    /// The client can read what there is whenever the body pauses.
+    at_once: bool,
+}
+
 /// How long a body is, as far as that is known before it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Length {
@@ -153,9 +161,47 @@ impl Encode {
         }
     }
 
+    /// As [`Encode::answer`], for a body that is seen later only and is `length` bytes long if that is known: changes the
+    /// head, and gives what the body must pass through then.
+    pub(crate) fn head(
+        &self,
+        asked: Asked,
+        status: StatusCode,
+        headers: &mut HeaderMap,
+        length: Option<u64>,
+        encoders: &Arc<Encoders>,
+    ) -> Option<Later> {
+        if status == StatusCode::NOT_MODIFIED && !asked.untouched {
+            vary(headers);
+            if let Some(coding) = asked.coding.filter(|_| asked.own_tag) {
+                mark_tag(headers, coding);
+            }
+            return None;
+        }
+        let worth = length
+            .filter(|_| !asked.is_head)
+            .map_or(Length::Unknown, Length::Known);
+        if !self.may_change_head(asked, status, headers) || !self.is_worth_it(asked, worth) {
+            return None;
+        }
+        vary(headers);
+        let coding = asked.coding?;
+        if asked.is_head {
+            change_head(headers, coding);
+            return None;
+        }
+        let lease = encoders.lease(coding)?;
+        change_head(headers, coding);
+        let at_once = length.is_none();
+        Some(Later { lease, at_once })
+    }
+
     /// Whether answers like this are compressed for those clients that like it.
     fn may_change(&self, asked: Asked, response: &Response<Body>) -> bool {
-        let (status, headers) = (response.status(), response.headers());
+        self.may_change_head(asked, response.status(), response.headers())
+    }
+
+    fn may_change_head(&self, asked: Asked, status: StatusCode, headers: &HeaderMap) -> bool {
         let has_body = !status.is_informational()
             && status != StatusCode::NO_CONTENT
             && status != StatusCode::PARTIAL_CONTENT;
@@ -173,6 +219,15 @@ impl Encode {
             Length::Known(length) | Length::AtLeast(length) => length > self.minimum || asked.not_plain,
             Length::Unknown => true,
         }
+    }
+}
+
+// === impl Later ===
+
+impl Later {
+    /// The body, compressed.
+    pub(crate) fn around(self, body: Body) -> Body {
+        stream::compressed(body, self.lease, self.at_once)
     }
 }
 

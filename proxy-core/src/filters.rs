@@ -6,7 +6,10 @@
 mod admission;
 mod auth;
 mod bodies;
+mod compress;
 mod delays;
+mod files;
+mod logs;
 mod outside;
 mod queues;
 mod tee;
@@ -39,7 +42,16 @@ pub(crate) struct Means {
 /// One for each file of filters: adds what is in it.
 type Family = fn(&mut Filters, &Means);
 
-const FAMILIES: &[Family] = &[admission::add, auth::add, delays::add, queues::add, tee::add];
+const FAMILIES: &[Family] = &[
+    admission::add,
+    auth::add,
+    compress::add,
+    delays::add,
+    files::add,
+    logs::add,
+    queues::add,
+    tee::add,
+];
 
 /// All kinds of filters.
 pub(crate) fn registry(means: &Means) -> Filters {
