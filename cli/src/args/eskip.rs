@@ -19,7 +19,7 @@ pub(crate) struct EskipArgs {
 /// The commands of `doorway eskip`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum EskipCommand {
-    /// Check that routes are well-formed, have a backend, and different ids
+    /// Check that routes are well-formed, have a backend, and different ids; warn of those that would not run
     #[command(after_help = CHECK_EXAMPLES)]
     Check {
         #[command(flatten)]

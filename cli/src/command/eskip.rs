@@ -7,11 +7,14 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use eskip::routing::{InvalidRoute, RouteTable, TableOptions};
 use eskip::{Backend, DefaultFilters, Layout, RewriteError, Rewritten, Route};
+
+use proxy_core::Options;
 
 use self::document::Document;
 use crate::args::{EskipCommand, FilterArgs, InputArgs, LayoutArgs};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::{output, replace};
 
 /// Carries out one of the eskip commands.
@@ -21,6 +24,9 @@ pub(crate) fn eskip(command: &EskipCommand) -> Outcome {
             let document = lenient(input)?;
             document.check()?;
             let count = document.routes().count();
+            for warning in left_out(&document) {
+                exit::say(&format!("warning: {warning}"));
+            }
             output::print_line(format_args!("Valid routes: {count}"))
         }
         EskipCommand::Print {
@@ -87,6 +93,27 @@ pub(crate) fn eskip(command: &EskipCommand) -> Outcome {
             remove.make(Document::of_file(from)?, written.output.as_deref())
         }
     }
+}
+
+/// The routes that Doorway would leave out here: with filters or predicates that it does not have, or with arguments that
+/// make none. Whether files that filters read are there is a matter of the machine, so none of it is an error.
+fn left_out(document: &Document) -> Vec<String> {
+    let known = Options::default();
+    let mut warnings = Vec::new();
+    for route in document.routes() {
+        let wrong = route
+            .filters
+            .iter()
+            .find_map(|call| known.filters.create(call).err());
+        warnings.extend(wrong.map(|why| InvalidRoute {
+            id: route.id.clone(),
+            reason: why.into(),
+        }));
+    }
+    let routes = document.routes().map(|route| (route, ()));
+    let (_, refused) = RouteTable::build(routes, &known.predicates, TableOptions::default());
+    warnings.extend(refused);
+    warnings.iter().map(ToString::to_string).collect()
 }
 
 // === Input ===

@@ -113,6 +113,32 @@ fn routes_come_from_a_file_standard_input_or_the_command_line() {
 }
 
 #[test]
+fn routes_that_would_not_run_are_warned_of() {
+    let directory = Directory::with(
+        "r",
+        "a: * -> stauts(200) -> <shunt>; b: Hots(\"x\") -> <shunt>; c: * -> lua(\"x\") -> <shunt>; d: * -> status(7) -> <shunt>;",
+    );
+    let done = finish_with_input(&mut doorway(directory.path(), &["eskip", "check", "r"]), "");
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "Valid routes: 4\n"));
+    for (id, why) in [
+        ("a", "filter \"stauts\" not found"),
+        ("b", "predicate \"Hots\" not found"),
+        ("c", "filter \"lua\" is not supported"),
+        ("d", "failed to create filter status()"),
+    ] {
+        let line = done
+            .stderr
+            .lines()
+            .find(|line| line.contains(&format!("process route {id}:")));
+        assert!(
+            line.is_some_and(|line| line.contains(why)),
+            "{id}: {}",
+            done.stderr
+        );
+    }
+}
+
+#[test]
 fn any_bytes_end_in_a_message() {
     let directory = Directory::new();
     std::fs::write(directory.path().join("r"), b"a: * -> <shunt>;\nb: \xff").unwrap();

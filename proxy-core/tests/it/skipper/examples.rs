@@ -79,6 +79,8 @@ fn at_hand(example: &str, directory: &Path, server: &str) -> String {
 /// Whether an example answers as it should.
 fn is_expected(name: &str, answer: &Head) -> bool {
     match name {
+        // There is no such file.
+        "static" => answer.status() == 404,
         "status" | "redirect" | "redirectTo" | "redirectToLower" => true,
         _ => answer.status() < 400,
     }
