@@ -118,6 +118,26 @@ struct Entry<T> {
     value: T,
 }
 
+// === impl InvalidReason ===
+
+impl InvalidReason {
+    /// The kind of reason, as logs and metrics name it; Skipper's names.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::UnknownPredicate(_) => "unknown_predicate",
+            Self::PredicateArgs { .. } => "invalid_predicate_params",
+            Self::Matcher(_) => "invalid_matcher",
+            #[cfg(feature = "filters")]
+            Self::Filter(crate::filters::FilterError::Args { .. }) => "invalid_filter_params",
+            #[cfg(feature = "filters")]
+            Self::Filter(_) => "unknown_filter",
+            Self::Backend(_) => "failed_backend_split",
+            Self::Repeated | Self::Edit(_) => "other",
+        }
+    }
+}
+
 // === impl RouteTable ===
 
 impl<T> RouteTable<T> {

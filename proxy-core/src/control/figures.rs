@@ -1,7 +1,12 @@
 //! What is told of the proxy in its metrics.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
 use super::{BreakerState, Reconciler, UpstreamState};
 use crate::metrics::{Exposition, Facts, names};
+use crate::skipper::table::Table;
 use crate::stats::Stats;
 
 // === impl Reconciler ===
@@ -33,6 +38,7 @@ impl Facts for Reconciler {
         page.family(&names::LOG_LINES_DROPPED)
             .sample(&[], sum.log_lines_dropped);
         self.surroundings.geo.write(page);
+        routes(page, &self.views.current().tables);
         let upstreams = self.upstreams();
         if upstreams.is_empty() {
             return;
@@ -51,6 +57,30 @@ impl Facts for Reconciler {
             in_flight.sample(&[("upstream", &upstream.address)], upstream.requests.into());
         }
     }
+}
+
+fn routes(page: &mut Exposition, tables: &[Arc<Table>]) {
+    let Some(updated) = tables.iter().map(|table| table.made).max() else {
+        return;
+    };
+    let count: usize = tables.iter().map(|table| table.routes.len()).sum();
+    page.family(&names::ESKIP_ROUTES).sample(&[], as_u64(count));
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for invalid in tables.iter().flat_map(|table| &table.invalid) {
+        *reasons.entry(invalid.reason.name()).or_default() += 1;
+    }
+    if !reasons.is_empty() {
+        let mut samples = page.family(&names::ESKIP_ROUTES_INVALID);
+        for (reason, count) in reasons {
+            samples.sample(&[("reason", reason)], as_u64(count));
+        }
+    }
+    let seconds = updated.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    page.family(&names::ESKIP_UPDATED).sample(&[], seconds);
+}
+
+fn as_u64(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 fn breakers(page: &mut Exposition, upstreams: &[UpstreamState]) {

@@ -132,6 +132,16 @@ pub(crate) const GEO_COUNTRIES: Family = counter(
     "doorway_geo_countries_total",
     "Those of them whose country was found, by country and by whether they were redirected.",
 );
+pub(crate) const ESKIP_ROUTES: Family = gauge("doorway_eskip_routes", "Routes of `eskip` handlers that run.");
+pub(crate) const ESKIP_ROUTES_INVALID: Family = gauge(
+    "doorway_eskip_routes_invalid",
+    "Routes of `eskip` handlers that were left out, by reason.",
+);
+pub(crate) const ESKIP_UPDATED: Family = gauge(
+    "doorway_eskip_updated_timestamp_seconds",
+    "When routes of `eskip` handlers have changed last.",
+);
+
 pub(crate) const GEO_AGE: Family = gauge(
     "doorway_geo_database_age_seconds",
     "The time since a database of countries was last known to be up to date; none without data.",
