@@ -1,6 +1,7 @@
 //! Skipper's routes follow their sources while the configuration stays as it is.
 
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
@@ -54,13 +55,7 @@ impl Reconciler {
     async fn look_for_routes(&self, source: &Arc<Source>, part: Part) {
         let has_changed = match part {
             Part::Remote(number) => source.fetch(number).await,
-            Part::Local => {
-                let reading = Arc::clone(source);
-                // A panic is reported by itself, and the routes stay as they are.
-                task::spawn_blocking(move || reading.read().0)
-                    .await
-                    .unwrap_or(false)
-            }
+            Part::Local => read(source).await,
         };
         if has_changed {
             self.renew_table(source).await;
@@ -86,6 +81,23 @@ impl Reconciler {
     }
 }
 
+/// Reads what is at hand. Says whether anything has changed.
+async fn read(source: &Arc<Source>) -> bool {
+    let mut has_changed = false;
+    for _ in 0..MOST_READS {
+        let reading = Arc::clone(source);
+        // A panic is reported by itself, and the routes stay as they are.
+        let read = task::spawn_blocking(move || (reading.read().0, reading.is_settling())).await;
+        let (is_other, is_settling) = read.unwrap_or_default();
+        has_changed |= is_other;
+        if !is_settling {
+            break;
+        }
+        time::sleep(SETTLING).await;
+    }
+    has_changed
+}
+
 /// Says what the table has, and what is wrong with it.
 fn report(table: &Table) {
     let (routes, invalid) = (table.routes.len(), table.invalid.len());
@@ -95,6 +107,12 @@ fn report(table: &Table) {
         warn!("{invalid}");
     }
 }
+
+/// How long a file that has changed must stay as it is.
+const SETTLING: Duration = Duration::from_millis(20);
+
+/// How often it is read for that, until the next look.
+const MOST_READS: usize = 5;
 
 /// So many invalid routes are logged.
 const MOST_TOLD: usize = 20;

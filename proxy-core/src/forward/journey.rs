@@ -8,12 +8,17 @@ mod proxying;
 mod targets;
 mod waiting;
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use http::{HeaderValue, Request, Response, StatusCode, header};
+use http_body::Body as _;
 
 use self::body::RequestBody;
 pub(super) use self::failing::refuse;
 use self::filtering::{Answered, Filtering};
 use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
 
 pub(super) use self::proxying::Sent;
 pub(super) use self::targets::Finding;
@@ -326,8 +331,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             response.headers_mut().insert(header::CONNECTION, close);
         }
         if let Some(limit) = self.write_timeout() {
-            let state = self.connection.state();
-            response = response.map(|body| limit::taken_within(body, limit, state));
+            response = response.map(|body| self.until_taken(body, limit));
         }
         if let Some(observation) = self.observation.take() {
             response = observation.answered(response, self.is_unhandled);
@@ -336,6 +340,20 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             Some((access, seen)) => access.finish(response, seen, &self.worker.counters),
             None => response,
         }
+    }
+
+    /// The client has so long to take `body`.
+    fn until_taken(&self, body: Body, limit: Duration) -> Body {
+        if body.is_whole() || body.is_end_stream() || limit.is_zero() {
+            return body;
+        }
+        // Other streams of a connection are not to suffer.
+        let state = self.connection.state();
+        let watch = (!state.activity().multiplexed).then(|| {
+            let closing = limit::close_after(limit, Arc::clone(state));
+            AbortOnDropHandle::new(self.worker.background.spawn("time-out of an answer", closing))
+        });
+        limit::taken_within(body, limit, watch)
     }
 
     // --- who it is ---

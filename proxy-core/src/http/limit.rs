@@ -37,25 +37,21 @@ pub(crate) fn within(body: Body, limit: Option<Duration>) -> Body {
     }
 }
 
-/// `body` on its way to a client, which has `limit` for all of it. Over a connection that has one request at a time, a
-/// client that takes nothing, so that nothing more is read, is left soon after that, too.
-pub(crate) fn taken_within(body: Body, limit: Duration, state: &Arc<ConnState>) -> Body {
-    if body.is_whole() || body.is_end_stream() || limit.is_zero() {
-        return body;
-    }
-    let watch = (!state.activity().multiplexed).then(|| {
-        let state = Arc::clone(state);
-        AbortOnDropHandle::new(tokio::spawn(async move {
-            sleep(limit.saturating_add(TICK)).await;
-            state.cut(Reason::Stalled);
-            state.command(Command::Close);
-        }))
-    });
+/// `body` on its way to a client, which has `limit` for all of it. `watch` ends with it.
+pub(crate) fn taken_within(body: Body, limit: Duration, watch: Option<AbortOnDropHandle<()>>) -> Body {
     Body::around(Limited {
         body,
         deadline: Box::pin(sleep(limit)),
         _watch: watch,
     })
+}
+
+/// Closes the connection soon after `limit`: while a client takes nothing nobody asks for more of the body, and so it
+/// cannot fail.
+pub(crate) async fn close_after(limit: Duration, state: Arc<ConnState>) {
+    sleep(limit.saturating_add(TICK)).await;
+    state.cut(Reason::Stalled);
+    state.command(Command::Close);
 }
 
 /// `body`, which fails when it is not complete at `deadline`.

@@ -53,6 +53,8 @@ struct Loaded {
     input: Input,
     /// What was read: to see whether it has changed.
     text: Option<Arc<str>>,
+    /// What a file has now, if that was read once only.
+    coming: Option<String>,
     routes: Vec<Route>,
     /// What was wrong the last time, so that it is said once.
     wrong: Option<String>,
@@ -156,6 +158,11 @@ impl Source {
         (changed, wrong)
     }
 
+    /// Whether a file has changed and must be read once more.
+    pub(crate) fn is_settling(&self) -> bool {
+        lock(&self.inputs).iter().any(|loaded| loaded.coming.is_some())
+    }
+
     /// Fetches the input of this number. Says whether its routes are others than before.
     pub(crate) async fn fetch(&self, number: usize) -> bool {
         // The lock is not held while somebody else is waited for.
@@ -204,6 +211,7 @@ impl Loaded {
         Self {
             input,
             text: None,
+            coming: None,
             routes: Vec::new(),
             wrong: None,
             fetcher,
@@ -222,9 +230,26 @@ impl Loaded {
             Input::File(path) => read_file(path).map_err(LoadError::Unread),
             Input::Url(_) => return Ok(false),
         };
+        match &text {
+            Ok(text) if self.must_settle(text) => return Ok(false),
+            Ok(_) => {}
+            Err(_) => self.coming = None,
+        }
         let result = text.and_then(|text| self.parse(&text));
         self.note(result.as_ref().err());
         result
+    }
+
+    /// Whether `text` must wait until it was read twice. Whoever writes a file may be in the midst of it, and half of a
+    /// list of routes may be one, too.
+    fn must_settle(&mut self, text: &str) -> bool {
+        let is_known = self.text.as_deref().is_none_or(|known| known == text);
+        if is_known || self.coming.as_deref() == Some(text) {
+            self.coming = None;
+            return false;
+        }
+        self.coming = Some(text.to_owned());
+        true
     }
 
     /// Takes what was fetched.
@@ -302,6 +327,30 @@ impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unread(why) | Self::Syntax(why) => f.write_str(why),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_being_written_waits_until_it_stays_the_same() {
+        let mut loaded = Loaded::new(Input::Inline(String::new()));
+        assert!(!loaded.must_settle("a"), "the first text there is");
+        loaded.text = Some("a".into());
+        for (text, expected) in [
+            ("a", false),
+            ("", true),
+            ("ab", true),
+            ("abc", true),
+            ("abc", false),
+            ("abc", true),
+            ("a", false),
+            ("abc", true),
+        ] {
+            assert_eq!(loaded.must_settle(text), expected, "{text}");
         }
     }
 }

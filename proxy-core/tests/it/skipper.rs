@@ -13,6 +13,7 @@ mod hosts;
 mod lifecycle;
 mod loopbacks;
 mod retries;
+mod routes;
 mod sources;
 mod swaps;
 mod timeouts;

@@ -65,7 +65,7 @@ async fn requests_are_answered_by_one_version_each_while_tables_change() {
             let mut count = 0_usize;
             let paths = ["direct", "balanced", "shunt", "dynamic", "breaker"];
             while !over.load(Ordering::Relaxed) {
-                let is_loop = (count + client) % 2 == 0;
+                let is_loop = (count + client).is_multiple_of(2);
                 let path = paths[count % paths.len()];
                 let path = if is_loop {
                     format!("/loop/{path}")

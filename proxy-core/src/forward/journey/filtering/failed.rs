@@ -1,6 +1,5 @@
 //! What goes wrong with filters and with backends, as Skipper's routes see it.
 
-use std::error::Error as StdError;
 use std::panic::AssertUnwindSafe;
 
 use eskip::filters::{Resume, Waiting};
@@ -17,12 +16,18 @@ pub(super) async fn unless_it_panics(waiting: Waiting) -> Option<Resume> {
 
 /// What made the last attempt fail, where no further one can be made: a breaker that opens by it is not the cause.
 pub(in crate::forward::journey) fn cause(mut failed: Failed) -> Failed {
-    let is_cause = |source: &Box<dyn StdError + Send + Sync>| source.is::<Failure>();
-    if failed.failure.reason == Reason::NoUpstream
-        && let Some(source) = failed.failure.source.take_if(|source| is_cause(source))
-        && let Ok(cause) = source.downcast::<Failure>()
+    if failed.failure.reason != Reason::NoUpstream {
+        return failed;
+    }
+    match failed
+        .failure
+        .source
+        .take()
+        .map(|source| source.downcast::<Failure>())
     {
-        failed.failure = *cause;
+        Some(Ok(cause)) => failed.failure = *cause,
+        Some(Err(other)) => failed.failure.source = Some(other),
+        None => {}
     }
     failed
 }
