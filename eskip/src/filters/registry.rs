@@ -87,7 +87,7 @@ const UNSUPPORTED: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "log-ins by OpenID Connect and OAuth grants are not made; `jwtValidation` and `oauthTokeninfo...` check tokens",
+        "log-ins by OpenID Connect and OAuth grants are not made; `webhook` asks a service of your own",
         &[
             "grantCallback",
             "grantClaimsQuery",
@@ -98,6 +98,33 @@ const UNSUPPORTED: &[(&str, &[&str])] = &[
             "oauthOidcUserInfo",
             "oidcClaimsQuery",
         ],
+    ),
+    (
+        "tokens are not checked; `webhook` asks a service of your own, and gives the request fields of its answer",
+        &[
+            "forwardToken",
+            "forwardTokenField",
+            "jwtMetrics",
+            "jwtValidation",
+            "jwtValidationKeys",
+            "oauthTokeninfoAllKV",
+            "oauthTokeninfoAllScope",
+            "oauthTokeninfoAnyKV",
+            "oauthTokeninfoAnyScope",
+            "oauthTokeninfoValidate",
+            "oauthTokenintrospectionAllClaims",
+            "oauthTokenintrospectionAllKV",
+            "oauthTokenintrospectionAnyClaims",
+            "oauthTokenintrospectionAnyKV",
+            "secureOauthTokenintrospectionAllClaims",
+            "secureOauthTokenintrospectionAllKV",
+            "secureOauthTokenintrospectionAnyClaims",
+            "secureOauthTokenintrospectionAnyKV",
+        ],
+    ),
+    (
+        "answers are not kept; `Cache-Control` lets clients and caches in front do that",
+        &["cache"],
     ),
     (
         "rates are limited by each proxy for itself: `ratelimit`, `clientRatelimit`, `backendRatelimit`",

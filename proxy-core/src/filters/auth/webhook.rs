@@ -20,6 +20,9 @@ use crate::filters::outside::{Outside, Redirects, Server, copied, ignore};
 /// How long the service has for its answer.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
+/// How long its body is read, so that its connection can be used again.
+const READ: Duration = Duration::from_millis(100);
+
 /// Questions that may be under way, of all routes. Whoever comes then is answered with 503.
 const MOST: usize = 1024;
 
@@ -105,13 +108,18 @@ impl Filter for Webhook {
 
 async fn ask(client: Client, question: Request, permit: OwnedSemaphorePermit) -> Said {
     let _permit = permit;
-    let asking = async {
-        let mut response = client.execute(question).await?;
-        let (status, fields) = (response.status(), std::mem::take(response.headers_mut()));
-        ignore(response).await;
-        Ok::<_, reqwest::Error>((status, fields))
+    let answer = time::timeout(TIMEOUT, client.execute(question)).await;
+    let answer = match answer {
+        Ok(Ok(mut response)) => {
+            let head = (response.status(), std::mem::take(response.headers_mut()));
+            // The answer counts, however long its body takes.
+            let _read = time::timeout(READ, ignore(response)).await;
+            Ok(Ok(head))
+        }
+        Ok(Err(error)) => Ok(Err(error)),
+        Err(late) => Err(late),
     };
-    match time::timeout(TIMEOUT, asking).await {
+    match answer {
         Ok(Ok((status, fields))) if status.is_success() => Said::Yes(fields),
         Ok(Ok((StatusCode::FORBIDDEN, _))) => Said::No(StatusCode::FORBIDDEN),
         Ok(Ok((status, _))) => {
@@ -193,6 +201,12 @@ mod tests {
             assert!(served, "{head}");
             assert_eq!(trial.status.as_u16(), expected, "{head}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_does_not_come_does_not_matter() {
+        let (_, served, _) = asked("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n").await;
+        assert!(!served);
     }
 
     #[tokio::test]

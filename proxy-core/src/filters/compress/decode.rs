@@ -35,8 +35,9 @@ struct Decoded {
     body: StreamBody,
     /// What came and was not looked at yet.
     input: Bytes,
+    coded: Coded,
     decoder: Coder,
-    /// All of the compressed data was seen.
+    /// All of the compressed data was seen, unless more follows.
     has_ended: bool,
     /// Any data was seen.
     has_begun: bool,
@@ -59,6 +60,7 @@ pub(super) fn decoded(body: StreamBody, coded: Coded) -> StreamBody {
     Box::pin(Decoded {
         body,
         input: Bytes::new(),
+        coded,
         decoder: Coder::new(coded),
         has_ended: false,
         has_begun: false,
@@ -157,6 +159,9 @@ impl fmt::Debug for Coder {
 impl Decoded {
     /// Some of what the input stands for.
     fn piece(&mut self) -> io::Result<Option<Bytes>> {
+        if self.has_ended && self.input.has_remaining() {
+            self.begin_again();
+        }
         while !self.has_ended && (self.has_more || self.input.has_remaining()) {
             let mut out = Vec::with_capacity(ROOM);
             let (taken, is_end) = self.decoder.run(&self.input, &mut out)?;
@@ -167,15 +172,23 @@ impl Decoded {
             if !out.is_empty() {
                 return Ok(Some(out.into()));
             }
-            if taken == 0 {
+            if self.has_ended && self.input.has_remaining() {
+                self.begin_again();
+            } else if taken == 0 {
                 break;
             }
         }
-        if self.has_ended {
-            // What is behind the end is nobody's.
+        Ok(None)
+    }
+
+    /// Behind the end of some codings there may be the beginning of more; what is behind that of others is nobody's.
+    fn begin_again(&mut self) {
+        if matches!(self.coded, Coded::Gzip | Coded::Zstd) {
+            self.decoder = Coder::new(self.coded);
+            (self.has_ended, self.has_more) = (false, false);
+        } else {
             self.input.clear();
         }
-        Ok(None)
     }
 
     fn end(&mut self) -> Polled {

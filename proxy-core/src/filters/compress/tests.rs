@@ -179,6 +179,21 @@ async fn what_backends_compress_is_undone() {
 }
 
 #[tokio::test]
+async fn what_was_compressed_in_parts_is_undone_in_parts() {
+    let gzip = |text: &str| {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        gzip.write_all(text.as_bytes()).unwrap();
+        gzip.finish().unwrap()
+    };
+    let both = [gzip("one "), gzip("two")].concat();
+    assert_eq!(plain("gzip", both.clone().into()).await.unwrap(), b"one two");
+    assert!(plain("gzip", [&both[..], b"more"].concat().into()).await.is_err());
+    let zstd = |text: &str| zstd::encode_all(text.as_bytes(), 3).unwrap();
+    let both = [zstd("one "), zstd("two")].concat();
+    assert_eq!(plain("zstd", both.into()).await.unwrap(), b"one two");
+}
+
+#[tokio::test]
 async fn what_is_large_comes_in_small_pieces() {
     let zeros = zstd::encode_all(&vec![0; 1 << 22][..], 3).unwrap();
     let mut trial = Trial::get("/").answered_with("content-encoding", "zstd");
