@@ -35,7 +35,7 @@ pub(crate) type Routes = Arc<[Route]>;
 /// use std::pin::Pin;
 /// use std::sync::Mutex;
 ///
-/// use proxy_core::{BoxError, RouteSource};
+/// use proxy_core::{Loading, RouteSource};
 /// use tokio::sync::Notify;
 ///
 /// /// Routes that the program itself writes down.
@@ -58,7 +58,7 @@ pub(crate) type Routes = Arc<[Route]>;
 ///         "written"
 ///     }
 ///
-///     fn load(&self) -> Pin<Box<dyn Future<Output = Result<Option<Vec<eskip::Route>>, BoxError>> + Send + '_>> {
+///     fn load(&self) -> Loading<'_> {
 ///         Box::pin(async {
 ///             let text = self.text.lock().unwrap().take();
 ///             Ok(text.map(|text| eskip::parse(&text)).transpose()?)
@@ -82,7 +82,7 @@ pub trait RouteSource: Send + Sync {
     ///
     /// What keeps it from knowing; a panic and the end of its time are as good as an error. The routes that there were stay,
     /// and it is asked again at the next `poll`. The error is logged, once until it is another one: no secret may be in it.
-    fn load(&self) -> Pin<Box<dyn Future<Output = Result<Option<Vec<Route>>, BoxError>> + Send + '_>>;
+    fn load(&self) -> Loading<'_>;
 
     /// Comes back when it should be asked before the next `poll`. Default: never.
     ///
@@ -92,6 +92,9 @@ pub trait RouteSource: Send + Sync {
         Box::pin(pending())
     }
 }
+
+/// What comes out of [`RouteSource::load`].
+pub type Loading<'l> = Pin<Box<dyn Future<Output = Result<Option<Vec<Route>>, BoxError>> + Send + 'l>>;
 
 /// A source, and what it gave last: all who name it share that.
 pub(crate) struct Supply {

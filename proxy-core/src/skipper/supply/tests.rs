@@ -19,7 +19,7 @@ impl RouteSource for Script {
         "script"
     }
 
-    fn load(&self) -> Pin<Box<dyn Future<Output = Answer> + Send + '_>> {
+    fn load(&self) -> Loading<'_> {
         let next = self.answers.lock().unwrap().pop_front();
         Box::pin(async {
             match next {

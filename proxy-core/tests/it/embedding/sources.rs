@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use caddy_config::Eskip;
-use proxy_core::{BoxError, Options, Proxy, RouteSource};
+use proxy_core::{Loading, Options, Proxy, RouteSource};
 use tokio::sync::Notify;
 
 use super::Embedded;
@@ -15,8 +15,6 @@ use crate::support::wait::eventually;
 
 /// No test waits for the next poll.
 const NEVER: Duration = Duration::from_secs(3600);
-
-type Loaded = Result<Option<Vec<eskip::Route>>, BoxError>;
 
 /// What the test says.
 #[derive(Default)]
@@ -57,7 +55,7 @@ impl RouteSource for Told {
         "told"
     }
 
-    fn load(&self) -> Pin<Box<dyn Future<Output = Loaded> + Send + '_>> {
+    fn load(&self) -> Loading<'_> {
         Box::pin(async {
             let next = self.next.lock().unwrap().take();
             self.asked.fetch_add(1, Ordering::SeqCst);
