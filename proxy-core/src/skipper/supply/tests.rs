@@ -1,3 +1,5 @@
+//! A source and those who name it.
+
 use std::collections::VecDeque;
 use std::sync;
 
