@@ -12,7 +12,7 @@ pub(crate) use self::{
     consul::{consul_address, consul_client, consul_locality, consul_service, consul_token_once},
     eskip::{
         PROBABILITY, default_status, drop_probabilities, edit, eskip_host, filter_name, forward_backend,
-        max_loopbacks, not_zero, probability,
+        max_loopbacks, not_zero, probability, routes_source,
     },
     geo::{REDIRECT_STATUSES, country, download_url, is_assigned, redirect_domain, redirect_status},
     proxy::{

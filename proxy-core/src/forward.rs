@@ -9,6 +9,7 @@ mod connecting;
 pub(crate) mod exchange;
 pub(crate) mod interim;
 mod journey;
+mod mounted;
 pub(crate) mod outgoing;
 pub(crate) mod pipeline;
 pub(crate) mod pods;

@@ -56,6 +56,7 @@ pub use forward::pipeline::{Aborted, Handler};
 pub use http::connection::Connection;
 pub use log::{Compression, Destination, DirMode, FileSettings, LogFiles, LogWriter, Rolling};
 pub use proxy::{Options, Proxy, Report};
+pub use skipper::supply::{Loading, RouteSource};
 pub use stats::Stats;
 
 /// The project's own README: its snippets compile.

@@ -27,6 +27,7 @@ use crate::forward::worker::Worker;
 use crate::geo::Sources;
 use crate::log::LogFiles;
 use crate::metrics::Metrics;
+use crate::skipper::{self, supply::RouteSource};
 use crate::snapshot::Snapshot;
 use crate::stats::Stats;
 use crate::thread::{self, Thread};
@@ -63,6 +64,9 @@ pub struct Options {
     pub filters: Filters,
     /// The predicates that they may have. Default: all that there are, with the time zone of the system for `Cron`.
     pub predicates: Predicates,
+    /// Where the routes of an `eskip` handler may come from beside files, texts and URLs: it names the source. Default:
+    /// none.
+    pub route_sources: Vec<Arc<dyn RouteSource>>,
     /// What the placeholders `{env.NAME}` stand for. Default: nothing.
     pub environment: Environment,
 }
@@ -113,6 +117,7 @@ impl Default for Options {
             log_files: LogFiles::default(),
             filters: filters::registry(&Means::default()),
             predicates: Predicates::new(TimeZone::system()),
+            route_sources: Vec::new(),
             environment: Environment::default(),
         }
     }
@@ -210,8 +215,12 @@ impl Proxy {
     }
 
     /// A handler for another server's runtime: it answers as the server `name` of the configuration does
-    /// (`srv0` is the first of a Caddyfile). `None` if there is no such server. [`Proxy::run`] must run
-    /// beside it, as it looks names up and closes idle connections.
+    /// (`srv0` is the first of a Caddyfile), and is a tower service, which axum can mount. `None` if there is no such
+    /// server.
+    ///
+    /// [`Proxy::run`] must run beside it, in the same runtime: it looks names up, asks for routes that are elsewhere, checks
+    /// upstreams and closes idle connections. Without it requests are still answered, but only by what the configuration
+    /// itself has: addresses, not names, and routes that stand in files or in the configuration.
     pub fn handler(&self, name: &str) -> Option<Handler> {
         let view = self.shared.current();
         let known = view.servers.iter().any(|server| server.name == name);
@@ -331,7 +340,7 @@ fn surroundings(options: &Options) -> Result<Surroundings, BuildErrors> {
             &options.environment,
             options.workers.max(1) + 1,
         )),
-        skipper: Arc::default(),
+        skipper: Arc::new(skipper::source::Sources::new(&options.route_sources)),
         filters: options.filters.clone(),
         predicates: options.predicates.clone(),
         environment: options.environment.clone(),

@@ -3,4 +3,5 @@
 mod fetch;
 pub(crate) mod settings;
 pub(crate) mod source;
+pub(crate) mod supply;
 pub(crate) mod table;

@@ -83,6 +83,16 @@ pub(crate) fn filter_name(name: &str) -> Result<(), &'static str> {
     }
 }
 
+/// The name of a source of routes.
+pub(crate) fn routes_source(name: &str) -> Result<(), &'static str> {
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    if !name.is_empty() && name.bytes().all(is_name) {
+        Ok(())
+    } else {
+        Err("this is not the name of a source: letters, digits, and `_`, `-`, `.`")
+    }
+}
+
 /// What a probability is.
 pub(crate) const PROBABILITY: &str = "expected a number from 0 to 1";
 
@@ -107,7 +117,9 @@ pub(crate) fn drop_probabilities(least: &Number, most: &Number) -> Result<(), &'
 
 #[cfg(test)]
 mod tests {
-    use super::{default_status, edit, eskip_host, filter_name, forward_backend, max_loopbacks};
+    use super::{
+        default_status, edit, eskip_host, filter_name, forward_backend, max_loopbacks, routes_source,
+    };
 
     #[test]
     fn an_edit_has_two_parts_between_any_character() {
@@ -154,6 +166,14 @@ mod tests {
         assert!(filter_name("setPath").is_ok() && filter_name("_a1").is_ok());
         for name in ["", "1a", "a-b", "a()", "\u{e9}"] {
             assert!(filter_name(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn sources_have_plain_names() {
+        assert!(routes_source("kube-1.routes_a").is_ok());
+        for name in ["", "a b", "{env.A}", "a/b", "\u{e9}"] {
+            assert!(routes_source(name).is_err(), "{name}");
         }
     }
 }

@@ -46,6 +46,11 @@ fn eskip_says_what_is_wrong() {
             "url https://a.test ftp://a.test",
             "3:22: this is not a URL that begins with https:// or http://",
         ),
+        ("source", "3:3: `source` needs the name of a source"),
+        (
+            "source routes {env.ROUTES}",
+            "3:17: this is not the name of a source: letters, digits, and `_`, `-`, `.`",
+        ),
         (
             "filter compress()",
             "3:3: unknown or unsupported subdirective `filter`",
@@ -133,6 +138,10 @@ fn eskip_in_json_says_what_is_wrong() {
         (
             handler(r#""handler":"eskip","routes_urls":["a"]"#),
             "routes_urls[0]: this is not a URL that begins with https:// or http://",
+        ),
+        (
+            handler(r#""handler":"eskip","routes_sources":["a b"]"#),
+            "routes_sources[0]: this is not the name of a source: letters, digits, and `_`, `-`, `.`",
         ),
         (with(r#""file":"a""#), "file: unknown or unsupported field"),
         (

@@ -116,6 +116,8 @@ impl SkipperArgs {
             files: self.routes_file.clone(),
             inline: self.inline_routes.clone(),
             urls: self.routes_urls.clone(),
+            // Only another program that the proxy is part of has some.
+            sources: Vec::new(),
             poll: self.source_poll_timeout,
             default_filters_prepend: self.default_filters_prepend.clone(),
             default_filters_append: self.default_filters_append.clone(),

@@ -45,8 +45,14 @@ impl Reconciler {
             {
                 return;
             }
+            let called = source.called(part);
             drop(source);
-            if stop.run_until_cancelled(time::sleep(poll)).await.is_none() {
+            let next = async {
+                time::sleep(poll.min(PAUSE)).await;
+                // The time between two looks, or less if there is something to see.
+                let _polled = time::timeout(poll.saturating_sub(PAUSE), called).await;
+            };
+            if stop.run_until_cancelled(next).await.is_none() {
                 return;
             }
         }
@@ -113,6 +119,9 @@ const SETTLING: Duration = Duration::from_millis(20);
 
 /// How often it is read for that, until the next look.
 const MOST_READS: usize = 5;
+
+/// The shortest time between two looks, whoever calls for one.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// So many invalid routes are logged.
 const MOST_TOLD: usize = 20;

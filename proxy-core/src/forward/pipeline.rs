@@ -21,6 +21,8 @@ use crate::http::server::Service;
 ///
 /// A clone is cheap and answers for the same server. The future of a request is driven by the caller;
 /// dropping it means that the client is gone, and takes the request to the upstream with it.
+///
+/// It is also a service of tower, for requests with any body of bytes: axum and others can mount it.
 #[derive(Clone, Debug)]
 pub struct Handler {
     worker: Arc<Worker>,

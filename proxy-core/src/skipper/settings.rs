@@ -1,6 +1,7 @@
 //! What an `eskip` handler says beside its routes.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use eskip::filters::Breaker;
@@ -8,6 +9,7 @@ use eskip::{DefaultFilters, Edit};
 use http::StatusCode;
 use regex::Regex;
 
+use super::supply::Supply;
 use super::table::Rules;
 use crate::upstream::health::ShedSettings;
 
@@ -50,6 +52,7 @@ pub(crate) enum Input {
     File(PathBuf),
     Inline(String),
     Url(String),
+    Given(Arc<Supply>),
 }
 
 /// A change of routes by their text.

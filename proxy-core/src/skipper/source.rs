@@ -3,6 +3,7 @@
 //! What cannot be read, or does not parse, leaves the routes that were read before: of its own input alone.
 
 use std::fmt;
+use std::future::{Future, pending};
 use std::io::Read as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +17,7 @@ use tracing::{info, warn};
 
 use super::fetch::{Fetched, Fetcher};
 use super::settings::{Input, Settings};
+use super::supply::{RouteSource, Routes, Supply, is_same};
 use super::table::Table;
 
 /// The most bytes of one input.
@@ -23,7 +25,11 @@ pub(crate) const MOST: u64 = 256 << 20;
 
 /// All sources in use: handlers that say the same share one, from one configuration to the next.
 #[derive(Debug, Default)]
-pub(crate) struct Sources(Mutex<Vec<(Box<model::Eskip>, Weak<Source>)>>);
+pub(crate) struct Sources {
+    known: Mutex<Vec<(Box<model::Eskip>, Weak<Source>)>>,
+    /// What handlers may name.
+    supplies: Vec<Arc<Supply>>,
+}
 
 /// The inputs of one table.
 #[derive(Debug)]
@@ -55,7 +61,8 @@ struct Loaded {
     text: Option<Arc<str>>,
     /// What a file has now, if that was read once only.
     coming: Option<String>,
-    routes: Vec<Route>,
+    /// `None`: it was not read yet.
+    routes: Option<Routes>,
     /// What was wrong the last time, so that it is said once.
     wrong: Option<String>,
     fetcher: Option<Fetcher>,
@@ -73,13 +80,27 @@ pub(crate) enum LoadError {
 // === impl Sources ===
 
 impl Sources {
+    /// Nothing is in use yet, and handlers may name these.
+    pub(crate) fn new(given: &[Arc<dyn RouteSource>]) -> Self {
+        let supply = |source: &Arc<dyn RouteSource>| Arc::new(Supply::new(Arc::clone(source)));
+        Self {
+            known: Mutex::default(),
+            supplies: given.iter().map(supply).collect(),
+        }
+    }
+
+    /// What handlers name so.
+    pub(crate) fn supply(&self, name: &str) -> Option<Arc<Supply>> {
+        self.supplies.iter().find(|supply| supply.name() == name).cloned()
+    }
+
     /// The source of a handler: the one that is there, or one that `make` makes.
     pub(crate) fn of<E>(
         &self,
         handler: &model::Eskip,
         make: impl FnOnce() -> Result<Settings, E>,
     ) -> Result<Arc<Source>, E> {
-        let mut known = lock(&self.0);
+        let mut known = lock(&self.known);
         known.retain(|(_, source)| source.strong_count() > 0);
         let found = known.iter().find(|(known, _)| **known == *handler);
         if let Some(source) = found.and_then(|(_, source)| source.upgrade()) {
@@ -166,6 +187,14 @@ impl Source {
     /// Fetches the input of this number. Says whether its routes are others than before.
     pub(crate) async fn fetch(&self, number: usize) -> bool {
         // The lock is not held while somebody else is waited for.
+        let supply = lock(&self.inputs).get(number).and_then(Loaded::supply);
+        if let Some(supply) = supply {
+            let asked = supply.ask().await;
+            let mut inputs = lock(&self.inputs);
+            return inputs
+                .get_mut(number)
+                .is_some_and(|loaded| loaded.take_given(asked, &supply));
+        }
         let fetcher = lock(&self.inputs).get_mut(number).and_then(Loaded::take_fetcher);
         let Some(mut fetcher) = fetcher else { return false };
         let fetched = fetcher.fetch().await;
@@ -174,6 +203,23 @@ impl Source {
             loaded.fetcher = Some(fetcher);
             loaded.take(fetched)
         })
+    }
+
+    /// Comes back when who gives the routes of this part says that there are others. The source need not live on for it.
+    pub(crate) fn called(&self, part: Part) -> impl Future<Output = ()> + Send + use<> {
+        let number = match part {
+            Part::Local => None,
+            Part::Remote(number) => Some(number),
+        };
+        let inputs = lock(&self.inputs);
+        let loaded = number.and_then(|number| inputs.get(number));
+        let called = loaded.and_then(|loaded| Some(loaded.supply()?.called(loaded.routes.clone())));
+        async move {
+            match called {
+                Some(called) => called.await,
+                None => pending().await,
+            }
+        }
     }
 
     /// What may change.
@@ -185,7 +231,7 @@ impl Source {
             .iter()
             .enumerate()
             .filter_map(|(number, input)| match input {
-                Input::Url(_) => Some(Part::Remote(number)),
+                Input::Url(_) | Input::Given(_) => Some(Part::Remote(number)),
                 Input::File(_) | Input::Inline(_) => None,
             });
         local.into_iter().chain(remote).collect()
@@ -194,9 +240,9 @@ impl Source {
     /// All routes that were read, and whether every input was read at least once.
     pub(crate) fn routes(&self) -> (Vec<Route>, bool) {
         let inputs = lock(&self.inputs);
-        let routes = inputs.iter().flat_map(|loaded| loaded.routes.iter().cloned());
-        let is_complete = inputs.iter().all(|loaded| loaded.text.is_some());
-        (routes.collect(), is_complete)
+        let is_complete = inputs.iter().all(|loaded| loaded.routes.is_some());
+        let read = inputs.iter().filter_map(|loaded| loaded.routes.as_deref());
+        (read.flatten().cloned().collect(), is_complete)
     }
 }
 
@@ -206,13 +252,18 @@ impl Loaded {
     fn new(input: Input) -> Self {
         let fetcher = match &input {
             Input::Url(url) => Some(Fetcher::new(url.clone())),
-            Input::File(_) | Input::Inline(_) => None,
+            Input::File(_) | Input::Inline(_) | Input::Given(_) => None,
+        };
+        // Handlers that come later need not wait for what is known.
+        let routes = match &input {
+            Input::Given(supply) => supply.given(),
+            Input::File(_) | Input::Inline(_) | Input::Url(_) => None,
         };
         Self {
             input,
             text: None,
             coming: None,
-            routes: Vec::new(),
+            routes,
             wrong: None,
             fetcher,
         }
@@ -222,13 +273,20 @@ impl Loaded {
         self.fetcher.take()
     }
 
+    fn supply(&self) -> Option<Arc<Supply>> {
+        match &self.input {
+            Input::Given(supply) => Some(Arc::clone(supply)),
+            Input::File(_) | Input::Inline(_) | Input::Url(_) => None,
+        }
+    }
+
     /// Reads the input, if that is at hand. Says whether its routes are others than before.
     fn read(&mut self) -> Result<bool, LoadError> {
         let text = match &self.input {
             Input::Inline(_) if self.text.is_some() => return Ok(false),
             Input::Inline(text) => Ok(text.clone()),
             Input::File(path) => read_file(path).map_err(LoadError::Unread),
-            Input::Url(_) => return Ok(false),
+            Input::Url(_) | Input::Given(_) => return Ok(false),
         };
         match &text {
             Ok(text) if self.must_settle(text) => return Ok(false),
@@ -267,12 +325,22 @@ impl Loaded {
         result.unwrap_or(false)
     }
 
+    /// Takes what there is now, whether or not it is known that this is the newest.
+    fn take_given(&mut self, asked: Result<(), String>, supply: &Supply) -> bool {
+        self.note(asked.map_err(LoadError::Unread).as_ref().err());
+        let given = supply.given();
+        let is_new = !is_same(given.as_ref(), self.routes.as_ref());
+        self.routes = given;
+        is_new
+    }
+
     fn parse(&mut self, text: &str) -> Result<bool, LoadError> {
         if self.text.as_deref() == Some(text) {
             return Ok(false);
         }
         let name = self.input.to_string();
-        self.routes = eskip::parse(text).map_err(|errors| LoadError::Syntax(errors.report(&name)))?;
+        let routes = eskip::parse(text).map_err(|errors| LoadError::Syntax(errors.report(&name)))?;
+        self.routes = Some(routes.into());
         self.text = Some(text.into());
         Ok(true)
     }
@@ -283,11 +351,12 @@ impl Loaded {
         if self.wrong == error {
             return;
         }
+        let routes = self.routes.as_deref().unwrap_or_default().len();
         match &error {
             Some(error) => {
-                warn!(input = %self.input, routes = self.routes.len(), %error, "routes cannot be read; those that were read before stay")
+                warn!(input = %self.input, routes, %error, "routes cannot be read; those that were read before stay")
             }
-            None => info!(input = %self.input, routes = self.routes.len(), "routes can be read again"),
+            None => info!(input = %self.input, routes, "routes can be read again"),
         }
         self.wrong = error;
     }
@@ -317,6 +386,7 @@ impl fmt::Display for Input {
             Self::File(path) => path.display().fmt(f),
             Self::Inline(_) => f.write_str("inline"),
             Self::Url(url) => super::fetch::shown(url).fmt(f),
+            Self::Given(supply) => f.write_str(supply.name()),
         }
     }
 }

@@ -21,6 +21,7 @@ mod dns;
 mod doors;
 mod drain;
 mod dynamic;
+mod embedding;
 mod explain;
 mod geo;
 mod headers;

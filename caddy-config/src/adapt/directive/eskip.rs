@@ -1,6 +1,6 @@
 //! `eskip [matcher] { ... }`: answers requests by routes in Skipper's language.
 //!
-//! Routes come from `file PATH...`, ``inline `ROUTES` `` and `url URL...`; the rest says what Skipper is told by flags.
+//! Routes come from `file PATH...`, ``inline `ROUTES` ``, `url URL...` and `source NAME...`; the rest says what Skipper is told by flags.
 
 use super::super::{
     args::Args,
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Where routes come from. Each may be given again, and so may what is behind them.
-const SOURCES: [&str; 3] = ["file", "inline", "url"];
+const SOURCES: [&str; 4] = ["file", "inline", "source", "url"];
 
 const REPEATABLE: [&str; 6] = [
     "breaker",
@@ -25,7 +25,7 @@ const REPEATABLE: [&str; 6] = [
     "edit_route",
 ];
 
-const SUBDIRECTIVES: [&str; 17] = [
+const SUBDIRECTIVES: [&str; 18] = [
     "breaker",
     "clone_route",
     "default_filters_append",
@@ -42,6 +42,7 @@ const SUBDIRECTIVES: [&str; 17] = [
     "passive_health_check",
     "poll",
     "preserve_host",
+    "source",
     "url",
 ];
 
@@ -84,6 +85,12 @@ fn source(eskip: &mut Eskip, line: &Line, cx: &mut Cx<'_>) -> bool {
             for arg in cx.some(line, "a URL").unwrap_or_default() {
                 let url = check::download_url(&arg.text).map(|()| arg.text.clone());
                 eskip.urls.extend(cx.check(arg, url));
+            }
+        }
+        "source" => {
+            for arg in cx.some(line, "the name of a source").unwrap_or_default() {
+                let name = check::routes_source(&arg.text).map(|()| arg.text.clone());
+                eskip.sources.extend(cx.check(arg, name));
             }
         }
         "poll" => {

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The fields that routes come from.
-const SOURCES: [&str; 3] = ["inline_routes", "routes_files", "routes_urls"];
+const SOURCES: [&str; 4] = ["inline_routes", "routes_files", "routes_sources", "routes_urls"];
 
 pub(super) fn eskip<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) -> Eskip {
     some_source(object, cx);
@@ -30,6 +30,10 @@ pub(super) fn eskip<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) -> Eskip {
         urls: object.list("routes_urls", cx, |node, cx| {
             let url = cx.string(node)?;
             cx.check(node, check::download_url(&url).map(|()| url.clone()))
+        }),
+        sources: object.list("routes_sources", cx, |node, cx| {
+            let name = cx.string(node)?;
+            cx.check(node, check::routes_source(&name).map(|()| name.clone()))
         }),
         poll: object.get("source_poll_timeout", cx, long),
         default_filters_prepend: object.strings("default_filters_prepend", cx),

@@ -18,7 +18,7 @@ use crate::{
 /// Answers each request by a route in Skipper's language. Its texts are kept as they are written: whoever runs the
 /// configuration reads them.
 ///
-/// There is at least one source of routes: a file, a text or a URL.
+/// There is at least one source of routes: a file, a text, a URL, or what the program gives that the proxy is part of.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Eskip {
     /// Files with routes, read again while the proxy runs; a relative path is one from the working directory.
@@ -30,7 +30,11 @@ pub struct Eskip {
     /// Where routes are fetched, again and again; `http` or `https`.
     #[serde(rename = "routes_urls", skip_serializing_if = "Vec::is_empty")]
     pub urls: Vec<String>,
-    /// The time between two looks at files and URLs; nanoseconds in JSON. `None` is 3 seconds, and it is never zero.
+    /// Sources of routes of the program that the proxy is part of, by the names that it gives them: letters, digits, and
+    /// `_`, `-`, `.`.
+    #[serde(rename = "routes_sources", skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
+    /// The time between two looks at files, URLs and sources; nanoseconds in JSON. `None` is 3 seconds, and it is never zero.
     #[serde(
         rename = "source_poll_timeout",
         skip_serializing_if = "Option::is_none",
@@ -165,6 +169,15 @@ impl Eskip {
     /// What is wrong with it.
     pub fn check_url(text: &str) -> Result<(), &'static str> {
         check::download_url(text)
+    }
+
+    /// Whether `text` may be one of `sources`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn check_source(text: &str) -> Result<(), &'static str> {
+        check::routes_source(text)
     }
 
     /// Whether `text` may be one of `edit_routes` or `clone_routes`.

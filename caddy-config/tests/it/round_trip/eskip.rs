@@ -16,6 +16,7 @@ pub(super) fn eskip() -> impl Strategy<Value = Eskip> {
         vec("[a-z/.]{1,8}", 1..3),
         texts(),
         vec("https?://[a-z]{1,5}/[a-z.]{0,5}", 0..2),
+        vec("[a-z0-9_.-]{1,5}", 0..2),
         duration(),
     );
     let changes = (texts(), texts(), edits(), edits());
@@ -32,7 +33,8 @@ pub(super) fn eskip() -> impl Strategy<Value = Eskip> {
             files: sources.0,
             inline: sources.1,
             urls: sources.2,
-            poll: sources.3,
+            sources: sources.3,
+            poll: sources.4,
             default_filters_prepend: changes.0,
             default_filters_append: changes.1,
             edit_routes: changes.2,

@@ -1,6 +1,7 @@
 //! What an `eskip` handler says beside its routes, checked.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use caddy_config as model;
 use eskip::filters::{Breaker, BreakerKind};
@@ -9,6 +10,7 @@ use http::StatusCode;
 
 use super::super::compile::Compiler;
 use crate::skipper::settings::{Change, Input, LOOPBACKS, POLL, Settings};
+use crate::skipper::supply::Supply;
 use crate::skipper::table::Rules;
 use crate::upstream::health::ShedSettings;
 
@@ -18,11 +20,12 @@ pub(super) fn settings(compiler: &mut Compiler<'_>, handler: &model::Eskip) -> R
     let files = handler.files.iter().map(|path| Input::File(PathBuf::from(path)));
     let inline = handler.inline.iter().cloned().map(Input::Inline);
     let urls = handler.urls.iter().cloned().map(Input::Url);
+    let given = supplies(compiler, &handler.sources).into_iter().map(Input::Given);
     let status = handler
         .default_status
         .and_then(|status| StatusCode::from_u16(status).ok());
     let settings = Settings {
-        inputs: files.chain(inline).chain(urls).collect(),
+        inputs: files.chain(inline).chain(urls).chain(given).collect(),
         poll: handler.poll.filter(|poll| !poll.is_zero()).unwrap_or(POLL),
         defaults: DefaultFilters {
             prepend: filters(compiler, &handler.default_filters_prepend),
@@ -50,6 +53,18 @@ pub(super) fn settings(compiler: &mut Compiler<'_>, handler: &model::Eskip) -> R
     } else {
         Err(())
     }
+}
+
+/// The sources of these names.
+fn supplies(compiler: &mut Compiler<'_>, names: &[String]) -> Vec<Arc<Supply>> {
+    let mut all = Vec::new();
+    for name in names {
+        match compiler.surroundings.skipper.supply(name) {
+            Some(supply) => all.push(supply),
+            None => compiler.wrong("no source of routes that this program has", name),
+        }
+    }
+    all
 }
 
 fn filters(compiler: &mut Compiler<'_>, texts: &[String]) -> Vec<Call> {

@@ -8,6 +8,21 @@ use crate::model::{
     TlsConnectionPolicy,
 };
 
+/// A configuration with this server alone.
+fn of_one(name: &str, server: Server) -> Config {
+    let http = HttpApp {
+        servers: BTreeMap::from([(name.to_owned(), server)]),
+        ..HttpApp::default()
+    };
+    Config {
+        apps: Apps {
+            http: Some(http),
+            ..Apps::default()
+        },
+        ..Config::default()
+    }
+}
+
 // === impl Eskip ===
 
 impl Eskip {
@@ -31,17 +46,10 @@ impl Eskip {
         let has_tls = !certificates.is_empty();
         let server = Server {
             listen: vec![listen],
-            routes: vec![Route {
-                handlers: vec![Handler::Eskip(Box::new(self))],
-                ..Route::default()
-            }],
             tls_connection_policies: has_tls.then(|| vec![TlsConnectionPolicy::default()]),
-            ..Server::default()
+            ..self.server()
         };
-        let http = HttpApp {
-            servers: BTreeMap::from([("srv0".to_owned(), server)]),
-            ..HttpApp::default()
-        };
+        let mut config = of_one("srv0", server);
         let tls = TlsApp {
             certificates: Some(Certificates {
                 load_files: certificates,
@@ -49,13 +57,36 @@ impl Eskip {
             }),
             ..TlsApp::default()
         };
-        Config {
-            apps: Apps {
-                http: Some(http),
-                tls: Some(tls).filter(|_| has_tls),
-                ..Apps::default()
-            },
-            ..Config::default()
+        config.apps.tls = Some(tls).filter(|_| has_tls);
+        config
+    }
+
+    /// A configuration with one server, `name`, which answers every request by these routes and listens nowhere: for a
+    /// proxy inside another server.
+    ///
+    /// ```
+    /// let routes = caddy_config::Eskip {
+    ///     inline: vec![r#"Path("/app/*rest") -> "http://127.0.0.1:3000""#.to_owned()],
+    ///     ..caddy_config::Eskip::default()
+    /// };
+    /// let config = routes.into_embedded("routes");
+    ///
+    /// let servers = config.apps.http.ok_or("it has one server")?.servers;
+    /// assert!(servers["routes"].listen.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn into_embedded(self, name: &str) -> Config {
+        of_one(name, self.server())
+    }
+
+    fn server(self) -> Server {
+        Server {
+            routes: vec![Route {
+                handlers: vec![Handler::Eskip(Box::new(self))],
+                ..Route::default()
+            }],
+            ..Server::default()
         }
     }
 }
