@@ -52,6 +52,9 @@ pub(crate) struct SkipperArgs {
     /// A slash at the end of a path means nothing
     #[arg(long)]
     ignore_trailing_slash: bool,
+    /// Let predicates see the host in lower case, without its port and a dot at the end
+    #[arg(long)]
+    normalize_host: bool,
     /// Do not verify the certificates of backends
     #[arg(long)]
     insecure: bool,
@@ -125,6 +128,7 @@ impl SkipperArgs {
             clone_routes: self.clone_route.clone(),
             preserve_host: self.proxy_preserve_host,
             ignore_trailing_slash: self.ignore_trailing_slash,
+            normalize_host: self.normalize_host,
             insecure: self.insecure,
             max_loopbacks: self.max_loopbacks.filter(|most| *most != 0),
             default_status: self.default_http_status,

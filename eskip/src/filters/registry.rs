@@ -146,6 +146,21 @@ const UNSUPPORTED: &[(&str, &[&str])] = &[
     ),
 ];
 
+// === impl FilterError ===
+
+impl FilterError {
+    /// The kind of reason, as logs and metrics name it; Skipper's names.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Args { .. } => "invalid_filter_params",
+            Self::Unknown(_) | Self::IsPredicate(_) | Self::Unsupported { .. } | Self::Disabled(_) => {
+                "unknown_filter"
+            }
+        }
+    }
+}
+
 // === impl Filters ===
 
 impl Filters {

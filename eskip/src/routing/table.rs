@@ -129,9 +129,7 @@ impl InvalidReason {
             Self::PredicateArgs { .. } => "invalid_predicate_params",
             Self::Matcher(_) => "invalid_matcher",
             #[cfg(feature = "filters")]
-            Self::Filter(crate::filters::FilterError::Args { .. }) => "invalid_filter_params",
-            #[cfg(feature = "filters")]
-            Self::Filter(_) => "unknown_filter",
+            Self::Filter(error) => error.name(),
             Self::Backend(_) => "failed_backend_split",
             Self::Repeated | Self::Edit(_) => "other",
         }

@@ -72,6 +72,7 @@ impl Default for Settings {
             edits: Vec::new(),
             rules: Rules {
                 preserve_host: false,
+                normalize_host: false,
                 most_loopbacks: LOOPBACKS,
                 default_status: StatusCode::NOT_FOUND,
             },

@@ -35,6 +35,8 @@ pub(crate) struct Table {
 pub(crate) struct Rules {
     /// Whether backends are told the Host of the request, unless a filter says otherwise.
     pub(crate) preserve_host: bool,
+    /// Whether predicates see the host in lower case, without its port and a dot at the end.
+    pub(crate) normalize_host: bool,
     /// How often a request may go through the table again.
     pub(crate) most_loopbacks: u32,
     /// The status of a request that no route is for.

@@ -25,7 +25,7 @@ const REPEATABLE: [&str; 6] = [
     "edit_route",
 ];
 
-const SUBDIRECTIVES: [&str; 18] = [
+const SUBDIRECTIVES: [&str; 19] = [
     "breaker",
     "clone_route",
     "default_filters_append",
@@ -39,6 +39,7 @@ const SUBDIRECTIVES: [&str; 18] = [
     "inline",
     "insecure",
     "max_loopbacks",
+    "normalize_host",
     "passive_health_check",
     "poll",
     "preserve_host",
@@ -129,6 +130,7 @@ fn about_routes(eskip: &mut Eskip, line: &Line, cx: &mut Cx<'_>) -> bool {
 fn about_requests(eskip: &mut Eskip, line: &Line, cx: &mut Cx<'_>) {
     match line.name.text.as_str() {
         "preserve_host" => eskip.preserve_host = switch(line, cx),
+        "normalize_host" => eskip.normalize_host = switch(line, cx),
         "ignore_trailing_slash" => eskip.ignore_trailing_slash = switch(line, cx),
         "insecure" => eskip.insecure = switch(line, cx),
         "max_loopbacks" => {

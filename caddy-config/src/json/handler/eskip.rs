@@ -42,6 +42,7 @@ pub(super) fn eskip<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) -> Eskip {
         clone_routes: object.list("clone_routes", cx, edit),
         preserve_host: object.flag("preserve_host", cx),
         ignore_trailing_slash: object.flag("ignore_trailing_slash", cx),
+        normalize_host: object.flag("normalize_host", cx),
         insecure: object.flag("insecure", cx),
         max_loopbacks: object
             .get("max_loopbacks", cx, |node, cx| {

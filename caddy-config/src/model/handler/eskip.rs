@@ -59,6 +59,9 @@ pub struct Eskip {
     /// Whether a slash at the end of a path means nothing.
     #[serde(skip_serializing_if = "is_false")]
     pub ignore_trailing_slash: bool,
+    /// Whether predicates see the host of a request in lower case, without its port and a dot at the end.
+    #[serde(skip_serializing_if = "is_false")]
+    pub normalize_host: bool,
     /// Whether the certificates of backends are not verified.
     #[serde(skip_serializing_if = "is_false")]
     pub insecure: bool,

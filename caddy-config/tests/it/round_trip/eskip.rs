@@ -20,7 +20,7 @@ pub(super) fn eskip() -> impl Strategy<Value = Eskip> {
         duration(),
     );
     let changes = (texts(), texts(), edits(), edits());
-    let switches = any::<[bool; 3]>();
+    let switches = any::<[bool; 4]>();
     let answers = (
         option::of(prop_oneof![Just(-1), 1_i32..]),
         option::of(100_u16..=511),
@@ -41,6 +41,7 @@ pub(super) fn eskip() -> impl Strategy<Value = Eskip> {
             clone_routes: changes.3,
             preserve_host: switches[0],
             ignore_trailing_slash: switches[1],
+            normalize_host: switches[3],
             insecure: switches[2],
             max_loopbacks: answers.0,
             default_status: answers.1,

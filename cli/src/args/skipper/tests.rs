@@ -57,6 +57,7 @@ fn every_flag_is_what_the_caddyfile_calls_it() {
         "--clone-route=#Host#HostAny#",
         "--proxy-preserve-host",
         "--ignore-trailing-slash",
+        "--normalize-host",
         "--insecure",
         "--max-loopbacks=-1",
         "--default-http-status=503",
@@ -72,7 +73,7 @@ fn every_flag_is_what_the_caddyfile_calls_it() {
          \t\turl https://a.test/routes http://b.test/routes\n\t\tpoll 1500ms\n\
          \t\tdefault_filters_prepend `flowId(\"reuse\") -> compress()`\n\t\tdefault_filters_prepend xforward()\n\
          \t\tdefault_filters_append status(200)\n\t\tedit_route /Source[(](.*)[)]/ClientIP($1)/\n\
-         \t\tclone_route #Host#HostAny#\n\t\tpreserve_host\n\t\tignore_trailing_slash\n\t\tinsecure\n\
+         \t\tclone_route #Host#HostAny#\n\t\tpreserve_host\n\t\tignore_trailing_slash\n\t\tnormalize_host\n\t\tinsecure\n\
          \t\tmax_loopbacks -1\n\t\tdefault_status 503\n\
          \t\tbreaker type=rate,host=www.example.org,window=300,failures=30,timeout=4m\n\t\tbreaker failures=5\n\
          \t\tpassive_health_check period=1s,min-requests=10,max-drop-probability=0.9\n\

@@ -35,6 +35,7 @@ pub(super) fn settings(compiler: &mut Compiler<'_>, handler: &model::Eskip) -> R
         edits: changes(compiler, &handler.edit_routes),
         rules: Rules {
             preserve_host: handler.preserve_host,
+            normalize_host: handler.normalize_host,
             most_loopbacks: match handler.max_loopbacks {
                 None | Some(0) => LOOPBACKS,
                 Some(most) => u32::try_from(most).unwrap_or(0),

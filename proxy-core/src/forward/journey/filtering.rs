@@ -4,6 +4,7 @@ mod answer;
 mod copies;
 mod failed;
 
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -25,7 +26,7 @@ use crate::forward::access_log::Seen;
 use crate::forward::view::ClusterId;
 use crate::forward::worker::Worker;
 use crate::http::reply;
-use crate::request::valid_host;
+use crate::request::{host_name_of, valid_host};
 use crate::routing::trace::Tracer;
 use crate::skipper::table::{Backend, HashedBy, Placed, Route, Table};
 
@@ -109,9 +110,14 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         let worker = self.worker;
         let parts = &self.cx.parts;
         let host = std::mem::take(&mut filtering.exchange.host);
+        let compared = if filtering.table.rules.normalize_host {
+            host_name_of(&host)
+        } else {
+            Cow::Borrowed(host.as_str())
+        };
         let asked = Asked {
             method: &parts.method,
-            host: &host,
+            host: &compared,
             path: parts.uri.path(),
             query: parts.uri.query().unwrap_or_default(),
             headers: &parts.headers,

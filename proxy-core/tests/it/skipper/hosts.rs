@@ -152,3 +152,20 @@ async fn a_regular_expression_says_whether_case_port_and_dot_of_a_host_matter() 
         assert_eq!(super::told(&answer).1, expected, "{host}");
     }
 }
+
+#[tokio::test]
+async fn a_host_that_is_normalized_matches_in_any_spelling() {
+    let rig = rig_with(
+        "\t\tnormalize_host",
+        "a: HostAny(\"app.test\") -> inlineContent(\"${request.host}\") -> <shunt>; b: Host(/^app[.]test$/) && Path(\"/b\") -> status(204) -> <shunt>;",
+    );
+    for host in ["app.test", "APP.test:8080", "app.test.", "App.Test.:80"] {
+        for (path, status) in [("/a", 200), ("/b", 204)] {
+            let mut wire = rig.wire().await;
+            let answer = wire
+                .ask(format!("GET {path} HTTP/1.1\r\nhost: {host}\r\n\r\n"))
+                .await;
+            assert_eq!(answer.head.status(), status, "{host}{path}");
+        }
+    }
+}
