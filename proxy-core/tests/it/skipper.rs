@@ -14,6 +14,7 @@ mod lifecycle;
 mod loopbacks;
 mod retries;
 mod routes;
+mod shares;
 mod sources;
 mod swaps;
 mod timeouts;
