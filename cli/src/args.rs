@@ -5,6 +5,7 @@ mod eskip;
 mod explain;
 mod geo;
 pub(crate) mod of_caddy;
+pub(crate) mod of_skipper;
 mod shipwick;
 mod skipper;
 

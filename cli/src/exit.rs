@@ -1,5 +1,6 @@
 //! How a command ends: what is said about it on standard error, and the exit code.
 
+use std::env;
 use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -42,7 +43,10 @@ pub(crate) fn finish(outcome: Outcome) -> ExitCode {
 /// complaints to standard error with exit code 2.
 pub(crate) fn finish_usage(message: &clap::Error) -> ExitCode {
     if message.use_stderr() {
-        let hint = args::of_caddy::hint(message);
+        let arguments: Vec<String> = env::args_os()
+            .map(|argument| argument.to_string_lossy().into_owned())
+            .collect();
+        let hint = args::of_caddy::hint(message).or_else(|| args::of_skipper::hint(message, &arguments));
         say(&hint.unwrap_or_else(|| message.render().to_string()));
         return ExitCode::from(2);
     }

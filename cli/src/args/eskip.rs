@@ -196,7 +196,9 @@ Examples:
   doorway eskip check --routes 'Path(\"/\") -> status(204) -> <shunt>'
   kubectl get configmap routes -o jsonpath='{.data.routes}' | doorway eskip check
 
-All mistakes are told at once. Whether there are such predicates and filters is not checked.";
+Several files are checked as one: cat shop.eskip rest.eskip | doorway eskip check
+All mistakes are told at once. A route that Doorway would leave out is a warning: it has no such predicate or \
+filter, or the arguments make none, or a file that a filter reads is not on this machine.";
 
 const PRINT_EXAMPLES: &str = "\
 Examples:
@@ -238,5 +240,6 @@ const MATCH_EXAMPLES: &str = "\
 Examples:
   doorway eskip match GET https://example.org/users/7 routes.eskip
   doorway eskip match POST http://example.org/ routes.eskip -H 'Accept: text/html' --from 192.0.2.7
+  cat shop.eskip rest.eskip | doorway eskip match GET https://example.org/
 
 Exit code 1 says that no route is for the request. Routes that are not valid are named on standard error.";

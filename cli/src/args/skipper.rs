@@ -5,8 +5,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use caddy_config::{
-    CertificateFile, Config, Eskip, EskipBreaker, EskipPassiveHealth, EskipTextError, ListenAddress,
-    ListenError,
+    CertificateFile, Config, Eskip, EskipBreaker, EskipPassiveHealth, EskipTextError, HttpApp, HttpMetrics,
+    ListenAddress, ListenError, ServerLogs,
 };
 use clap::builder::RangedI64ValueParser;
 use clap::{Args, value_parser};
@@ -32,7 +32,7 @@ pub(crate) struct SkipperArgs {
     #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
     address: Option<ListenAddress>,
     /// The time between two looks at files and URLs: milliseconds, or a duration such as 10s [default: 3000]
-    #[arg(long, value_name = "TIME", value_parser = parse_poll)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     source_poll_timeout: Option<Duration>,
     /// Filters that each route gets before its own. May be repeated
     #[arg(long, value_name = "FILTERS")]
@@ -78,6 +78,13 @@ pub(crate) struct SkipperArgs {
     /// Where routes to `<forward>` go, such as http://10.0.0.1:9090
     #[arg(long, value_name = "ADDRESS", value_parser = checked(Eskip::check_forward_backend))]
     forward_backend: Option<String>,
+    /// Write no access log
+    #[arg(long)]
+    access_log_disabled: bool,
+    /// After SIGTERM, go on for this time while `Shutdown()` is true: milliseconds, or a duration such as 45s
+    /// [default: none]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    wait_for_healthcheck_interval: Option<Duration>,
     /// Serve TLS with the certificates of these files, with commas between
     #[arg(long, value_name = "FILES", value_delimiter = ',', requires = "tls_key", value_parser = checked(Eskip::check_file))]
     tls_cert: Vec<String>,
@@ -111,7 +118,21 @@ impl SkipperArgs {
             Some(address) => address.clone(),
             None => parse_address(DEFAULT_ADDRESS)?,
         };
-        Ok(Some(self.eskip().into_config(address, certificates)))
+        let mut config = self.eskip().into_config(address, certificates);
+        if let Some(http) = &mut config.apps.http {
+            self.watch_over(http);
+        }
+        Ok(Some(config))
+    }
+
+    /// What Skipper has unless it is told otherwise: metrics and an access log. The time in which a balancer can see
+    /// that the process stops is only there if it is asked for: whoever tries routes out ends it often.
+    fn watch_over(&self, http: &mut HttpApp) {
+        http.metrics = Some(HttpMetrics::default());
+        http.shutdown_delay = self.wait_for_healthcheck_interval;
+        for server in http.servers.values_mut() {
+            server.logs = (!self.access_log_disabled).then(ServerLogs::default);
+        }
     }
 
     fn eskip(&self) -> Eskip {
@@ -176,7 +197,7 @@ fn parse_address(text: &str) -> Result<ListenAddress, String> {
 }
 
 /// A number is one of milliseconds, as for Skipper.
-fn parse_poll(text: &str) -> Result<Duration, &'static str> {
+fn parse_time(text: &str) -> Result<Duration, &'static str> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
     let poll = if is_number {
         caddy_config::duration(&format!("{text}ms"))

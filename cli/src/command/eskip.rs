@@ -99,21 +99,24 @@ pub(crate) fn eskip(command: &EskipCommand) -> Outcome {
 /// make none. Whether files that filters read are there is a matter of the machine, so none of it is an error.
 fn left_out(document: &Document) -> Vec<String> {
     let known = Options::default();
-    let mut warnings = Vec::new();
-    for route in document.routes() {
-        let wrong = route
-            .filters
-            .iter()
-            .find_map(|call| known.filters.create(call).err());
-        warnings.extend(wrong.map(|why| InvalidRoute {
-            id: route.id.clone(),
-            reason: why.into(),
-        }));
-    }
+    let mut warnings: Vec<InvalidRoute> = document
+        .routes()
+        .filter_map(|route| filters_refused(route, &known))
+        .collect();
     let routes = document.routes().map(|route| (route, ()));
     let (_, refused) = RouteTable::build(routes, &known.predicates, TableOptions::default());
     warnings.extend(refused);
     warnings.iter().map(ToString::to_string).collect()
+}
+
+/// Why a route would be left out for one of its filters; `None` if it would not.
+fn filters_refused(route: &Route, known: &Options) -> Option<InvalidRoute> {
+    let mut calls = route.filters.iter();
+    let why = calls.find_map(|call| known.filters.create(call).err())?;
+    Some(InvalidRoute {
+        id: route.id.clone(),
+        reason: why.into(),
+    })
 }
 
 // === Input ===

@@ -50,6 +50,8 @@ fn a_wrong_command_line_is_exit_code_2_and_says_what_would_be_right() {
             "cannot be used with '--config",
         ),
         (&["run", "--address", ":0"], "add --routes-file"),
+        (&["run", "-routes-file", "a.eskip"], "--routes-file"),
+        (&["run", "--enable-breakers"], "always on"),
         (&["start"], "keep `doorway run`"),
         (&["file-server", "--listen", ":80"], "Doorway serves no files"),
         (&["trust"], "/pki/ca/local/certificates"),

@@ -139,6 +139,21 @@ fn routes_that_would_not_run_are_warned_of() {
 }
 
 #[test]
+fn match_says_that_the_route_would_be_left_out() {
+    let directory = Directory::with(
+        "r",
+        "a: Path(\"/a\") -> lua(\"x\") -> <shunt>; b: Path(\"/b\") -> <shunt>",
+    );
+    let told = printed(&directory, &["match", "GET", "http://h.test/a", "r"]);
+    assert!(
+        told.contains("\n  here it would be left out: unknown_filter: filter \"lua\" is not supported"),
+        "{told}"
+    );
+    let told = printed(&directory, &["match", "GET", "http://h.test/b", "r"]);
+    assert!(!told.contains("left out"), "{told}");
+}
+
+#[test]
 fn any_bytes_end_in_a_message() {
     let directory = Directory::new();
     std::fs::write(directory.path().join("r"), b"a: * -> <shunt>;\nb: \xff").unwrap();

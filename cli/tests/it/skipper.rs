@@ -48,6 +48,37 @@ fn routes_of_flags_are_run_and_their_file_is_followed() {
 }
 
 #[test]
+fn a_balancer_can_see_that_the_process_stops() {
+    let port = free_port();
+    let client = Client::new(port);
+    let directory = Directory::with(
+        "routes.eskip",
+        r#"up: Path("/health") -> status(200) -> <shunt>;
+           stopping: Path("/health") && Shutdown() -> status(503) -> <shunt>;"#,
+    );
+    let mut command = doorway(directory.path(), &["run", "--workers", "1"]);
+    command
+        .args([
+            "--routes-file",
+            "routes.eskip",
+            "--wait-for-healthcheck-interval",
+            "1h",
+        ])
+        .args(["--address", &format!("127.0.0.1:{port}")]);
+    let running = Running::start(&mut command);
+    running.stderr_line("listening");
+    assert_eq!(client.get("/health").status, 200);
+    // Skipper's own way: every request has a line unless it is told otherwise.
+    running.stderr_line("handled request");
+
+    running.signal("TERM");
+    let seen = (0..100_000).any(|_| client.get("/health").status == 503);
+    assert!(seen, "nobody can see that it stops");
+    running.signal("TERM");
+    assert_eq!(running.end().0, Some(2));
+}
+
+#[test]
 fn routes_that_do_not_parse_are_told_at_the_start() {
     let directory = Directory::new();
     let arguments = [
@@ -64,6 +95,18 @@ fn routes_that_do_not_parse_are_told_at_the_start() {
             && finished
                 .stderr
                 .contains("no comma stands behind the last argument"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let directory = Directory::with("Caddyfile", ":0 {\n\teskip {\n\t\tfile missing.eskip\n\t}\n}\n");
+    let finished = finish(&mut doorway(directory.path(), &["validate"]));
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert!(
+        finished.stderr.contains("missing.eskip: No such file"),
         "{}",
         finished.stderr
     );

@@ -30,6 +30,12 @@ const KINDS: [&str; 9] = [
 /// In the place of the list above, among other kinds.
 const EXTENDS: &str = "...";
 
+/// The highest level, which brotli has; gzip goes on with its own.
+const MOST: u32 = 11;
+
+/// The highest level of gzip.
+const GZIP_MOST: u32 = 9;
+
 /// The filter.
 #[derive(Debug)]
 struct Compress {
@@ -52,7 +58,7 @@ pub(super) fn add(all: &mut Filters, _means: &Means) {
     all.add(
         "compress",
         (
-            "compresses the answer with brotli or gzip, if the client takes that; `...` stands for the usual types",
+            "compresses the answer with brotli or gzip, if the client takes that, at a level from 0 to 11; `...` stands for the usual types",
             r#"compress(9, "...", "text/csv")"#,
         ),
         move |args| Compress::create(args, &encoders),
@@ -77,8 +83,10 @@ impl Compress {
         let (level, rest) = match args.split_first() {
             Some((level @ Arg::Number(_), rest)) => {
                 let level: u32 = Args::new(std::slice::from_ref(level)).whole("a level")?;
-                if !(1..=9).contains(&level) {
-                    return Err(ArgsError("argument 1: expected a level from 1 to 9".to_owned()));
+                if level > MOST {
+                    return Err(ArgsError(format!(
+                        "argument 1: expected a level from 0, which compresses nothing, to {MOST}"
+                    )));
                 }
                 (Some(level), rest)
             }
@@ -92,7 +100,8 @@ impl Compress {
         let named = given.iter().filter(|kind| **kind != EXTENDS);
         kinds.extend(named.map(|kind| kind.trim().to_ascii_lowercase()));
         let codings = match level {
-            Some(level) => vec![Coding::Brotli(level), Coding::Gzip(level)],
+            Some(0) => Vec::new(),
+            Some(level) => vec![Coding::Brotli(level), Coding::Gzip(level.min(GZIP_MOST))],
             None => vec![Coding::BROTLI, Coding::GZIP],
         };
         let encode = Encode {

@@ -173,6 +173,10 @@ impl Source {
         for loaded in &mut *inputs {
             match loaded.read() {
                 Ok(is_new) => changed |= is_new,
+                // A mistake says where it stands by itself.
+                Err(LoadError::Unread(why)) => {
+                    wrong.push(LoadError::Unread(format!("{}: {why}", loaded.input)));
+                }
                 Err(error) => wrong.push(error),
             }
         }
@@ -353,6 +357,9 @@ impl Loaded {
         }
         let routes = self.routes.as_deref().unwrap_or_default().len();
         match &error {
+            Some(error) if self.text.is_none() => {
+                warn!(input = %self.input, %error, "routes cannot be read; until they can, requests get 503")
+            }
             Some(error) => {
                 warn!(input = %self.input, routes, %error, "routes cannot be read; those that were read before stay")
             }

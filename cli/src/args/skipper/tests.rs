@@ -34,7 +34,7 @@ fn without_a_flag_there_is_no_configuration() {
 
 #[test]
 fn a_file_of_routes_is_a_server_on_every_address() {
-    let expected = caddyfile(":9090 {\n\teskip {\n\t\tfile routes.eskip\n\t}\n}\n");
+    let expected = caddyfile("{\n\tmetrics\n}\n:9090 {\n\tlog\n\teskip {\n\t\tfile routes.eskip\n\t}\n}\n");
     assert_eq!(config(&["--routes-file", "routes.eskip"]), Ok(Some(expected)));
 }
 
@@ -66,9 +66,11 @@ fn every_flag_is_what_the_caddyfile_calls_it() {
         "--passive-health-check=period=1s,min-requests=10,max-drop-probability=0.9",
         "--disabled-filters=static,lua",
         "--forward-backend=http://10.0.0.1:9090",
+        "--access-log-disabled",
+        "--wait-for-healthcheck-interval=45s",
     ]);
     let expected = caddyfile(
-        "http://:9999 {\n\tbind 127.0.0.1\n\teskip {\n\t\tfile a.eskip b.eskip\n\
+        "{\n\tmetrics\n\tshutdown_delay 45s\n}\nhttp://:9999 {\n\tbind 127.0.0.1\n\teskip {\n\t\tfile a.eskip b.eskip\n\
          \t\tinline `a: * -> <shunt>; b: Path(\"/b\"), -> <loopback>`\n\t\tinline `* -> status(204) -> <shunt>`\n\
          \t\turl https://a.test/routes http://b.test/routes\n\t\tpoll 1500ms\n\
          \t\tdefault_filters_prepend `flowId(\"reuse\") -> compress()`\n\t\tdefault_filters_prepend xforward()\n\
@@ -120,16 +122,16 @@ fn what_the_flags_make_can_be_loaded_again() {
 }
 
 #[test]
-fn time_between_looks_is_milliseconds_or_a_duration() {
+fn a_time_is_milliseconds_or_a_duration() {
     for (text, milliseconds) in [("3000", 3000), ("1", 1), ("10s", 10_000), ("1m30s", 90_000)] {
         assert_eq!(
-            parse_poll(text),
+            parse_time(text),
             Ok(Duration::from_millis(milliseconds)),
             "{text}"
         );
     }
     for text in ["", "0", "0s", "-1", "1.5", "often", "18446744073709551615"] {
-        assert!(parse_poll(text).is_err(), "{text}");
+        assert!(parse_time(text).is_err(), "{text}");
     }
 }
 

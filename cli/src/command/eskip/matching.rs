@@ -7,7 +7,9 @@ use eskip::routing::{Asked, Clock, Dice, Predicates, Refused, RouteTable, TableO
 use eskip::{Layout, Route};
 use http::{HeaderMap, header};
 
-use super::lenient;
+use proxy_core::Options;
+
+use super::{filters_refused, lenient};
 use crate::args::MatchArgs;
 use crate::exit::{self, Failure, Outcome};
 use crate::output;
@@ -68,6 +70,9 @@ fn told(table: &RouteTable<&Route>, asked: &Asked<'_>) -> String {
         Some(found) => {
             let route = eskip::print(std::slice::from_ref(*found.value()), Layout::Plain);
             text.push_str(&format!("{route}\n"));
+            if let Some(refused) = filters_refused(found.value(), &Options::default()) {
+                text.push_str(&format!("  here it would be left out: {}\n", refused.reason));
+            }
             for (name, value) in found.params() {
                 text.push_str(&format!("  ${{{name}}} is {value:?}\n"));
             }

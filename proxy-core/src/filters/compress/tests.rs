@@ -47,6 +47,7 @@ async fn answers_are_compressed_as_the_client_likes_it() {
         for filter in [
             "compress()",
             "compress(9)",
+            "compress(11)",
             r#"compress("...")"#,
             r#"compress("text/plain")"#,
         ] {
@@ -207,6 +208,13 @@ async fn what_is_large_comes_in_small_pieces() {
 }
 
 #[tokio::test]
+async fn level_0_compresses_nothing() {
+    let (trial, data) = compressed("compress(0)", "gzip, br", text()).await;
+    assert!(trial.answer_field("content-encoding").is_empty());
+    assert_eq!(data, TEXT.repeat(2).as_bytes());
+}
+
+#[tokio::test]
 async fn codings_that_are_not_known_stay() {
     for coding in ["compress", "gzip, br", "identity"] {
         let mut trial = Trial::get("/").answered_with("content-encoding", coding);
@@ -219,8 +227,8 @@ async fn codings_that_are_not_known_stay() {
 #[test]
 fn arguments_that_say_nothing_are_refused() {
     for text in [
-        "compress(0)",
-        "compress(10)",
+        "compress(-1)",
+        "compress(12)",
         "compress(1.5)",
         r#"compress("a", 1)"#,
         "decompress(1)",
