@@ -60,6 +60,7 @@ pub(crate) fn build(surroundings: &Surroundings, source: &Arc<Source>) -> Arc<Ta
     let (mut routes, is_complete) = source.routes();
     let mut invalid = change(settings, &mut routes);
     let mut filters = surroundings.filters.clone();
+    filters.configure(settings.filters.clone());
     filters.disable(settings.disabled.iter().cloned());
     let mut compiler = Compiler::new(surroundings);
     let mut clustering = Clustering::new(&mut compiler, settings);

@@ -25,7 +25,7 @@ const REPEATABLE: [&str; 6] = [
     "edit_route",
 ];
 
-const SUBDIRECTIVES: [&str; 17] = [
+const SUBDIRECTIVES: [&str; 18] = [
     "breaker",
     "clone_route",
     "default_filters_append",
@@ -42,6 +42,7 @@ const SUBDIRECTIVES: [&str; 17] = [
     "passive_health_check",
     "poll",
     "preserve_host",
+    "tokeninfo_url",
     "url",
 ];
 
@@ -134,6 +135,10 @@ fn about_requests(eskip: &mut Eskip, line: &Line, cx: &mut Cx<'_>) {
         "forward_backend" => {
             let read = |text: &str| check::forward_backend(text).map(|()| text.to_owned());
             eskip.forward_backend = checked(line, "an address", read, cx);
+        }
+        "tokeninfo_url" => {
+            let read = |text: &str| check::download_url(text).map(|()| text.to_owned());
+            eskip.tokeninfo_url = checked(line, "a URL", read, cx);
         }
         "breaker" => {
             let what = "settings, such as `type=rate,failures=30,window=300`";
