@@ -42,7 +42,12 @@ pub trait FilterSpec: Send + Sync {
 pub struct FilterSettings {
     /// Where the `oauthTokeninfo` filters ask about tokens. Default: nowhere, and routes with them are invalid.
     pub tokeninfo_url: Option<String>,
+    /// Variables of the environment, for the filters that take something from there. Default: there are none.
+    pub variables: Option<LookUp>,
 }
+
+/// Gives the value of a name, if there is one.
+pub type LookUp = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// Why there is no filter.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -224,6 +229,16 @@ impl Default for Filters {
         };
         super::FAMILIES.iter().for_each(|add| add(&mut all));
         all
+    }
+}
+
+// === impl FilterSettings ===
+
+impl FilterSettings {
+    /// The value of a variable of the environment.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<String> {
+        self.variables.as_ref().and_then(|look_up| look_up(name))
     }
 }
 

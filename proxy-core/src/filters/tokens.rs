@@ -56,9 +56,13 @@ pub(super) fn add(all: &mut Filters, means: &Means) {
     metrics::add(all);
 }
 
-/// The bearer token of a request.
+/// The bearer token of a request. Of two nobody knows which one the backend would take, so they are none.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return None;
+    };
+    let value = value.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
     let token = token.trim_matches(' ');
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
@@ -128,6 +132,10 @@ mod tests {
             assert_eq!(bearer(&headers), expected, "{value}");
         }
         assert_eq!(bearer(&HeaderMap::new()), None);
+        let mut two = HeaderMap::new();
+        two.append(AUTHORIZATION, HeaderValue::from_static("Bearer a"));
+        two.append(AUTHORIZATION, HeaderValue::from_static("Bearer b"));
+        assert_eq!(bearer(&two), None);
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod routes;
 mod sources;
 mod swaps;
 mod timeouts;
+mod tokens;
 mod upgrades;
 mod urls;
 

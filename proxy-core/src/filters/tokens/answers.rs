@@ -89,6 +89,10 @@ mod tests {
     use super::*;
     use crate::filters::tokens::Claims;
 
+    fn now() -> Instant {
+        tokio::time::Instant::now().into_std()
+    }
+
     fn key(number: usize) -> Key {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&number.to_le_bytes());
@@ -97,7 +101,7 @@ mod tests {
 
     #[test]
     fn an_answer_counts_until_its_time() {
-        let (answers, now) = (Answers::default(), Instant::now());
+        let (answers, now) = (Answers::default(), now());
         let second = Duration::from_secs(1);
         answers.put(key(1), Info::new(Claims::new()), 2, now + second);
         assert!(answers.get(&key(1), now).is_some());
@@ -107,7 +111,7 @@ mod tests {
 
     #[test]
     fn only_so_many_answers_and_bytes_are_kept() {
-        let now = Instant::now();
+        let now = now();
         let until = now + Duration::from_secs(1);
         let mut kept = Kept::default();
         for number in 0..MOST + 5 {

@@ -111,7 +111,7 @@ mod tests {
     }
 
     fn shown(credentials: &Credentials) -> String {
-        let field = credentials.field(Instant::now()).unwrap();
+        let field = credentials.field(tokio::time::Instant::now().into_std()).unwrap();
         assert!(field.is_sensitive());
         let encoded = field.to_str().unwrap().strip_prefix("Basic ").unwrap();
         String::from_utf8(STANDARD.decode(encoded).unwrap()).unwrap()

@@ -3,7 +3,7 @@
 use eskip::Arg;
 use eskip::filters::{Args, Filter, FilterContext, Filters, Flow, Wants};
 use eskip::routing::ArgsError;
-use http::{HeaderName, HeaderValue};
+use http::header::{CONTENT_LENGTH, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use serde_json::Value;
 
 use super::{Claims, Info};
@@ -33,7 +33,7 @@ pub(super) fn add(all: &mut Filters) {
         ),
         |args| {
             let mut args = Args::new(args);
-            let name = args.field_name()?;
+            let name = field(&mut args)?;
             let names = args.texts("a name")?;
             let what = match names.as_slice() {
                 [] => What::All,
@@ -54,12 +54,21 @@ pub(super) fn add(all: &mut Filters) {
 
 fn create_one(args: &[Arg]) -> Result<Forward, ArgsError> {
     let mut args = Args::new(args);
-    let (name, what) = (args.field_name()?, args.text("a name")?.to_owned());
+    let (name, what) = (field(&mut args)?, args.text("a name")?.to_owned());
     args.end()?;
     Ok(Forward {
         name,
         what: What::One(what),
     })
+}
+
+/// A field that says nothing of the body.
+fn field(args: &mut Args<'_>) -> Result<HeaderName, ArgsError> {
+    let name = args.field_name()?;
+    if name == CONTENT_LENGTH || name == TRANSFER_ENCODING {
+        return Err(ArgsError(format!("{name} cannot be set")));
+    }
+    Ok(name)
 }
 
 // === impl Forward ===
@@ -152,6 +161,7 @@ mod tests {
             "forwardToken()",
             r#"forwardToken("a b")"#,
             r#"forwardToken("a", 1)"#,
+            r#"forwardToken("Content-Length")"#,
             r#"forwardTokenField("a")"#,
             r#"forwardTokenField("a", "b", "c")"#,
         ] {

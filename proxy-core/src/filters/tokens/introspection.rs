@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use eskip::Arg;
-use eskip::filters::{Args, Filters};
-use eskip::routing::ArgsError;
+use eskip::filters::{Args, Filter, FilterSettings, FilterSpec, Filters};
+use eskip::routing::{About, ArgsError};
 
 use super::credentials::Credentials;
 use super::demand::{Demand, How, What};
@@ -108,6 +108,12 @@ const KINDS: [Kind; 8] = [
     },
 ];
 
+/// One kind of these filters.
+struct Spec {
+    kind: Kind,
+    known: Known,
+}
+
 /// What all of these filters share.
 #[derive(Clone)]
 struct Known {
@@ -124,25 +130,48 @@ pub(super) fn add(all: &mut Filters, means: &Means) {
     };
     for kind in KINDS {
         let known = known.clone();
-        all.add(kind.name, kind.about, move |args| kind.create(args, &known));
+        all.register(Spec { kind, known });
+    }
+}
+
+// === impl Spec ===
+
+impl FilterSpec for Spec {
+    fn name(&self) -> &'static str {
+        self.kind.name
+    }
+
+    fn create(&self, args: &[Arg]) -> Result<Box<dyn Filter>, ArgsError> {
+        self.create_with(args, &FilterSettings::default())
+    }
+
+    fn create_with(&self, args: &[Arg], settings: &FilterSettings) -> Result<Box<dyn Filter>, ArgsError> {
+        let filter = self.kind.create(args, &self.known, settings)?;
+        Ok(Box::new(filter))
+    }
+
+    fn about(&self) -> About {
+        let (does, example) = self.kind.about;
+        About { does, example }
     }
 }
 
 // === impl Kind ===
 
 impl Kind {
-    fn create(&self, args: &[Arg], known: &Known) -> Result<Checks, ArgsError> {
+    fn create(&self, args: &[Arg], known: &Known, settings: &FilterSettings) -> Result<Checks, ArgsError> {
         let mut args = Args::new(args);
         let issuer = issuer(&mut args, &known.means.outside)?;
         let client = if self.secure {
-            Some(Credentials::read(&mut args, |name| std::env::var(name).ok())?)
+            Some(Credentials::read(&mut args, |name| settings.variable(name))?)
         } else {
             None
         };
         let demand = Demand::read(&mut args, self.what, self.how)?;
         let endpoint = known.endpoints.of(&issuer, || {
             let (issuer, outside) = (issuer.clone(), Arc::clone(&known.means.outside));
-            Latest::new("introspection endpoint", &known.means.tasks, move || {
+            let name = format!("introspection by {issuer}");
+            Latest::new(&name, &known.means.tasks, move || {
                 Box::pin(introspection_of(issuer.clone(), Arc::clone(&outside)))
             })
         });

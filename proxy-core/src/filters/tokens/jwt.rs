@@ -59,7 +59,7 @@ impl Jwt {
         let name = format!("issuer {issuer}");
         let keys = sets.of(&name, || {
             let outside = Arc::clone(&means.outside);
-            Latest::new("keys", &means.tasks, move || {
+            Latest::new(&name, &means.tasks, move || {
                 Box::pin(keys_of(issuer.clone(), Arc::clone(&outside)))
             })
         });
@@ -75,7 +75,9 @@ impl Jwt {
         args.end()?;
         let name = format!("keys {}", server.url);
         let keys = sets.of(&name, || {
-            Latest::new("keys", &means.tasks, move || Box::pin(keys_at(server.clone())))
+            // A query may hold a key.
+            let host = format!("keys of {}", server.url.host_str().unwrap_or_default());
+            Latest::new(&host, &means.tasks, move || Box::pin(keys_at(server.clone())))
         });
         Ok(Self {
             keys,

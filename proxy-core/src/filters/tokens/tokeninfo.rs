@@ -37,17 +37,15 @@ struct Validate {
 struct Spec {
     name: &'static str,
     about: About,
-    create: fn(&[Arg], Arc<Service>) -> Result<Box<dyn Filter>, ArgsError>,
+    create: Create,
     outside: Arc<Outside>,
     around: Arc<Around>,
 }
 
-type Kind = (
-    &'static str,
-    &'static str,
-    &'static str,
-    fn(&[Arg], Arc<Service>) -> Result<Box<dyn Filter>, ArgsError>,
-);
+type Create = fn(&[Arg], Arc<Service>) -> Result<Box<dyn Filter>, ArgsError>;
+
+/// A name, its two texts in the manual, and what makes one.
+type Kind = (&'static str, &'static str, &'static str, Create);
 
 const KINDS: [Kind; 5] = [
     (

@@ -78,6 +78,27 @@ async fn the_issuer_is_asked_with_a_form_and_who_asks() {
 }
 
 #[tokio::test]
+async fn who_asks_may_be_in_the_environment() {
+    let mut issuer = saying(&active()).await;
+    let (mut filters, mut settings) = (all(), FilterSettings::default());
+    settings.variables = Some(Arc::new(|name| match name {
+        "OAUTH_CLIENT_ID" => Some("id".to_owned()),
+        "OAUTH_CLIENT_SECRET" => Some("s3cret".to_owned()),
+        _ => None,
+    }));
+    filters.configure(settings);
+    let text = format!(
+        r#"secureOauthTokenintrospectionAllClaims({:?}, "", "", "sub")"#,
+        issuer.url()
+    );
+    assert_eq!(status(&chain(&filters, &text), "t").await, 200);
+    issuer.witness.next().await;
+    let asked = issuer.witness.next().await;
+    assert_eq!(asked.field("authorization"), ["Basic aWQ6czNjcmV0"]);
+    assert!(!format!("{filters:?}").contains("s3cret"));
+}
+
+#[tokio::test]
 async fn answers_to_one_client_are_not_those_to_another() {
     let mut issuer = saying(&active()).await;
     let (filters, mut chains) = (all(), Vec::new());
@@ -138,6 +159,7 @@ fn arguments_that_say_nothing_are_refused() {
         r#"oauthTokenintrospectionAllKV("https://a.test", "k")"#,
         r#"oauthTokenintrospectionAnyKV("a.test", "k", "v")"#,
         r#"secureOauthTokenintrospectionAnyClaims("https://a.test", "id", "s3cret")"#,
+        r#"secureOauthTokenintrospectionAnyClaims("https://a.test", "id", "", "sub")"#,
         r#"secureOauthTokenintrospectionAnyKV("https://a.test", "id", "secretRef:/nowhere/at/all", "k", "v")"#,
     ] {
         let error = mistake(text);

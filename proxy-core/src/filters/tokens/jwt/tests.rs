@@ -5,7 +5,6 @@ use std::time::Duration;
 use jsonwebtoken::Algorithm;
 use serde_json::{Value, json};
 
-use super::*;
 use crate::filters::tokens::trials::{Authority, Signer, answer, pass as wait, seconds, set, status, trial};
 use crate::filters::trial::{Chain, Trial, all, chain, mistake};
 

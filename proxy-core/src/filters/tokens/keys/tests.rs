@@ -141,7 +141,7 @@ fn what_is_no_key_is_left_out_of_a_set() {
     for text in ["", "[]", "{}", r#"{"keys":[]}"#, r#"{"keys":{}}"#] {
         assert!(KeySet::read(text.as_bytes()).is_none(), "{text}");
     }
-    let many = json!({"keys": vec![signer.jwk.clone(); MOST + 7]});
+    let many = json!({"keys": vec![signer.jwk; MOST + 7]});
     assert_eq!(KeySet::read(many.to_string().as_bytes()).unwrap().0.len(), MOST);
 }
 
