@@ -119,7 +119,7 @@ pub use self::{
     exchange::{DynamicTarget, Exchange, StateBag},
     filter::{Filter, Flow, Resume, Waiting, Wants},
     limits::BackendLimits,
-    registry::{FilterError, FilterSpec, Filters},
+    registry::{FilterError, FilterSettings, FilterSpec, Filters, LookUp},
     settings::{AccessLog, BackendLimit, Breaker, BreakerKind, FadeIn, Origin, RouteSettings, Switch},
 };
 pub use crate::routing::About;

@@ -13,6 +13,7 @@ mod logs;
 mod outside;
 mod queues;
 mod tee;
+mod tokens;
 #[cfg(test)]
 mod trial;
 mod watched;
@@ -51,6 +52,7 @@ const FAMILIES: &[Family] = &[
     logs::add,
     queues::add,
     tee::add,
+    tokens::add,
 ];
 
 /// All kinds of filters.

@@ -74,6 +74,10 @@ fn eskip_says_what_is_wrong() {
             "clone_route /[/b/",
             "4:15: this regular expression is wrong: unclosed character class",
         ),
+        (
+            "tokeninfo_url ftp://a.test",
+            "4:17: this is not a URL that begins with https:// or http://",
+        ),
         ("disabled_filters a-b", "4:20: this is not the name of a filter"),
         ("insecure perhaps", "4:12: unknown or unsupported value `perhaps`"),
         ("preserve_host on off", "4:20: unexpected argument `off`"),
@@ -171,6 +175,10 @@ fn eskip_in_json_says_what_is_wrong() {
         (
             with(r#""forward_backend":"http://a/b""#),
             "forward_backend: expected an address such as http://10.0.0.1:9090",
+        ),
+        (
+            with(r#""oauth_tokeninfo_url":"a""#),
+            "oauth_tokeninfo_url: this is not a URL that begins with https:// or http://",
         ),
         (
             with(r#""disabled_filters":["a b"]"#),

@@ -85,6 +85,9 @@ pub(crate) struct SkipperArgs {
     /// [default: none]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     wait_for_healthcheck_interval: Option<Duration>,
+    /// Where the oauthTokeninfo filters ask about tokens, such as https://auth.example.org/tokeninfo
+    #[arg(long, value_name = "URL", value_parser = checked(Eskip::check_url))]
+    oauth2_tokeninfo_url: Option<String>,
     /// Serve TLS with the certificates of these files, with commas between
     #[arg(long, value_name = "FILES", value_delimiter = ',', requires = "tls_key", value_parser = checked(Eskip::check_file))]
     tls_cert: Vec<String>,
@@ -154,6 +157,7 @@ impl SkipperArgs {
             max_loopbacks: self.max_loopbacks.filter(|most| *most != 0),
             default_status: self.default_http_status,
             forward_backend: self.forward_backend.clone(),
+            tokeninfo_url: self.oauth2_tokeninfo_url.clone(),
             disabled_filters: self.disabled_filters.clone(),
             breakers: self.breaker.clone(),
             passive_health: self.passive_health_check.clone(),

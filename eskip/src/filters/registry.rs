@@ -20,11 +20,34 @@ pub trait FilterSpec: Send + Sync {
     /// Arguments that say nothing.
     fn create(&self, args: &[Arg]) -> Result<Box<dyn Filter>, ArgsError>;
 
+    /// The same, for filters that need more than arguments. Default: they need no more.
+    ///
+    /// # Errors
+    ///
+    /// Arguments that say nothing, or settings that are missing.
+    fn create_with(&self, args: &[Arg], settings: &FilterSettings) -> Result<Box<dyn Filter>, ArgsError> {
+        let _ = settings;
+        self.create(args)
+    }
+
     /// What the manual says of it.
     fn about(&self) -> About {
         About::default()
     }
 }
+
+/// What whoever runs the proxy tells filters, beside the arguments that routes have.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct FilterSettings {
+    /// Where the `oauthTokeninfo` filters ask about tokens. Default: nowhere, and routes with them are invalid.
+    pub tokeninfo_url: Option<String>,
+    /// Variables of the environment, for the filters that take something from there. Default: there are none.
+    pub variables: Option<LookUp>,
+}
+
+/// Gives the value of a name, if there is one.
+pub type LookUp = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// Why there is no filter.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -65,6 +88,7 @@ pub enum FilterError {
 pub struct Filters {
     specs: BTreeMap<&'static str, Arc<dyn FilterSpec>>,
     disabled: Vec<String>,
+    settings: FilterSettings,
 }
 
 /// Makes a filter of a function.
@@ -97,29 +121,6 @@ const UNSUPPORTED: &[(&str, &[&str])] = &[
             "oauthOidcAnyClaims",
             "oauthOidcUserInfo",
             "oidcClaimsQuery",
-        ],
-    ),
-    (
-        "tokens are not checked; `webhook` asks a service of your own, and gives the request fields of its answer",
-        &[
-            "forwardToken",
-            "forwardTokenField",
-            "jwtMetrics",
-            "jwtValidation",
-            "jwtValidationKeys",
-            "oauthTokeninfoAllKV",
-            "oauthTokeninfoAllScope",
-            "oauthTokeninfoAnyKV",
-            "oauthTokeninfoAnyScope",
-            "oauthTokeninfoValidate",
-            "oauthTokenintrospectionAllClaims",
-            "oauthTokenintrospectionAllKV",
-            "oauthTokenintrospectionAnyClaims",
-            "oauthTokenintrospectionAnyKV",
-            "secureOauthTokenintrospectionAllClaims",
-            "secureOauthTokenintrospectionAllKV",
-            "secureOauthTokenintrospectionAnyClaims",
-            "secureOauthTokenintrospectionAnyKV",
         ],
     ),
     (
@@ -186,6 +187,11 @@ impl Filters {
         self.disabled.extend(names);
     }
 
+    /// Tells filters that are made from now on what they need beside their arguments.
+    pub fn configure(&mut self, settings: FilterSettings) {
+        self.settings = settings;
+    }
+
     /// What the manual says of each kind, by name.
     pub fn all(&self) -> impl Iterator<Item = (&'static str, About)> {
         self.specs.iter().map(|(name, spec)| (*name, spec.about()))
@@ -210,7 +216,8 @@ impl Filters {
         let Some(spec) = self.specs.get(name) else {
             return Err(missing(name));
         };
-        spec.create(&call.args).map_err(|why| FilterError::Args {
+        let made = spec.create_with(&call.args, &self.settings);
+        made.map_err(|why| FilterError::Args {
             name: name.to_owned(),
             why,
         })
@@ -233,9 +240,27 @@ impl Default for Filters {
         let mut all = Self {
             specs: BTreeMap::new(),
             disabled: Vec::new(),
+            settings: FilterSettings::default(),
         };
         super::FAMILIES.iter().for_each(|add| add(&mut all));
         all
+    }
+}
+
+// === impl FilterSettings ===
+
+impl FilterSettings {
+    /// The value of a variable of the environment.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<String> {
+        self.variables.as_ref().and_then(|look_up| look_up(name))
+    }
+}
+
+impl fmt::Debug for FilterSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The query of a URL may hold a key.
+        f.debug_struct("FilterSettings").finish_non_exhaustive()
     }
 }
 

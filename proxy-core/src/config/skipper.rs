@@ -6,7 +6,7 @@ mod settings;
 use std::sync::Arc;
 
 use caddy_config as model;
-use eskip::filters::{Filters, RouteSettings};
+use eskip::filters::{FilterSettings, Filters, RouteSettings};
 use eskip::routing::{InvalidReason, InvalidRoute, RouteTable, TableOptions};
 use eskip::{Call, EditError, Name};
 
@@ -60,6 +60,7 @@ pub(crate) fn build(surroundings: &Surroundings, source: &Arc<Source>) -> Arc<Ta
     let (mut routes, is_complete) = source.routes();
     let mut invalid = change(settings, &mut routes);
     let mut filters = surroundings.filters.clone();
+    filters.configure(told(surroundings, settings));
     filters.disable(settings.disabled.iter().cloned());
     let mut compiler = Compiler::new(surroundings);
     let mut clustering = Clustering::new(&mut compiler, settings);
@@ -87,6 +88,13 @@ pub(crate) fn build(surroundings: &Surroundings, source: &Arc<Source>) -> Arc<Ta
         is_complete,
         rules: settings.rules,
     })
+}
+
+/// What filters are told beside their arguments.
+fn told(surroundings: &Surroundings, settings: &Settings) -> FilterSettings {
+    let (mut told, environment) = (settings.filters.clone(), surroundings.environment.clone());
+    told.variables = Some(Arc::new(move |name| environment.get(name)));
+    told
 }
 
 /// What is the same for all routes: filters around theirs, then routes that are added, then what is changed.

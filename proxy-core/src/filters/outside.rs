@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use eskip::filters::Args;
 use eskip::routing::ArgsError;
+use http::StatusCode;
 use http::header::{self, HeaderMap};
-use reqwest::{Client, Response, Url, redirect};
+use reqwest::{Client, Request, Response, Url, redirect};
 use rustls::crypto::aws_lc_rs;
 use rustls::{ClientConfig, RootCertStore};
+use tokio::time;
 
 use crate::http::hop_by_hop::strip_request;
 use crate::http::marks::Marks;
@@ -25,6 +27,9 @@ const CONNECT: Duration = Duration::from_secs(1);
 
 /// As browsers do.
 const MOST_REDIRECTS: usize = 10;
+
+/// What URLs of filters are.
+const URL: &str = "an http or https URL without a user";
 
 /// What is read of a body that nobody wants, so that its connection can be used again.
 const MOST_READ: usize = 64 * 1024;
@@ -56,17 +61,48 @@ pub(super) struct Server {
     pub(super) url: Url,
 }
 
+/// Why a server cannot be asked at all.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ServerError {
+    #[error("expected {URL}")]
+    Url,
+    #[error("no client can be made: {0}")]
+    Client(String),
+}
+
+/// Why a question has no answer that is of use. It does not show what was asked.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AskError {
+    #[error("{0}")]
+    Failed(reqwest::Error),
+    #[error("there is no answer in time")]
+    Late,
+    #[error("the status is {0}")]
+    Status(StatusCode),
+    #[error("the answer is too long")]
+    TooLong,
+    #[error("the answer is not what was asked for")]
+    Garbage,
+}
+
 // === impl Outside ===
 
 impl Outside {
     /// The server of an argument.
     pub(super) fn server(&self, args: &mut Args<'_>, redirects: Redirects) -> Result<Server, ArgsError> {
         let text = args.text("a URL")?;
-        let url = Url::parse(text).ok().filter(is_usable);
-        let url = url.ok_or_else(|| args.expected("an http or https URL without a user"))?;
+        self.server_at(text, redirects).map_err(|error| match error {
+            ServerError::Url => args.expected(URL),
+            ServerError::Client(_) => ArgsError(error.to_string()),
+        })
+    }
+
+    /// The server of a URL.
+    pub(super) fn server_at(&self, text: &str, redirects: Redirects) -> Result<Server, ServerError> {
+        let url = Url::parse(text).ok().filter(is_usable).ok_or(ServerError::Url)?;
         let is_secure = url.scheme() == "https";
         let client = self.client(How { is_secure, redirects });
-        let client = client.map_err(|error| ArgsError(format!("no client can be made: {error}")))?;
+        let client = client.map_err(|error| ServerError::Client(error.to_string()))?;
         Ok(Server { client, url })
     }
 
@@ -159,6 +195,31 @@ pub(super) fn copied(headers: &HeaderMap) -> HeaderMap {
         headers.remove(name);
     }
     headers
+}
+
+/// Asks a server. Gives the status and the body of its answer, which may be `most` long, if they come in time.
+pub(super) async fn asked(
+    client: &Client,
+    question: Request,
+    within: Duration,
+    most: usize,
+) -> Result<(StatusCode, Vec<u8>), AskError> {
+    let answer = async {
+        let mut response = client.execute(question).await?;
+        let mut body = Vec::new();
+        while let Some(data) = response.chunk().await? {
+            if data.len() > most.saturating_sub(body.len()) {
+                return Ok(Err(AskError::TooLong));
+            }
+            body.extend_from_slice(&data);
+        }
+        Ok(Ok((response.status(), body)))
+    };
+    match time::timeout(within, answer).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(error)) => Err(AskError::Failed(reqwest::Error::without_url(error))),
+        Err(_) => Err(AskError::Late),
+    }
 }
 
 /// Reads a short body that nobody wants.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use eskip::filters::Breaker;
+use eskip::filters::{Breaker, FilterSettings};
 use eskip::{DefaultFilters, Edit};
 use http::StatusCode;
 use regex::Regex;
@@ -38,6 +38,8 @@ pub(crate) struct Settings {
     pub(crate) insecure: bool,
     /// Where `<forward>` goes.
     pub(crate) forward: Option<String>,
+    /// What filters are told beside their arguments.
+    pub(crate) filters: FilterSettings,
     /// Filters that routes may not use.
     pub(crate) disabled: Vec<String>,
     /// When an endpoint that fails gets fewer requests.
@@ -79,6 +81,7 @@ impl Default for Settings {
             ignore_trailing_slash: false,
             insecure: false,
             forward: None,
+            filters: FilterSettings::default(),
             disabled: Vec::new(),
             shed: None,
             breakers: Vec::new(),

@@ -18,6 +18,7 @@ mod shares;
 mod sources;
 mod swaps;
 mod timeouts;
+mod tokens;
 mod upgrades;
 mod urls;
 

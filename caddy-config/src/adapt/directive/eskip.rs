@@ -25,7 +25,7 @@ const REPEATABLE: [&str; 6] = [
     "edit_route",
 ];
 
-const SUBDIRECTIVES: [&str; 19] = [
+const SUBDIRECTIVES: [&str; 20] = [
     "breaker",
     "clone_route",
     "default_filters_append",
@@ -44,6 +44,7 @@ const SUBDIRECTIVES: [&str; 19] = [
     "poll",
     "preserve_host",
     "source",
+    "tokeninfo_url",
     "url",
 ];
 
@@ -143,6 +144,10 @@ fn about_requests(eskip: &mut Eskip, line: &Line, cx: &mut Cx<'_>) {
         "forward_backend" => {
             let read = |text: &str| check::forward_backend(text).map(|()| text.to_owned());
             eskip.forward_backend = checked(line, "an address", read, cx);
+        }
+        "tokeninfo_url" => {
+            let read = |text: &str| check::download_url(text).map(|()| text.to_owned());
+            eskip.tokeninfo_url = checked(line, "a URL", read, cx);
         }
         "breaker" => {
             let what = "settings, such as `type=rate,failures=30,window=300`";

@@ -58,6 +58,10 @@ pub(super) fn eskip<'n>(object: &mut Object<'n>, cx: &mut Cx<'n, '_>) -> Eskip {
             let backend = cx.string(node)?;
             cx.check(node, check::forward_backend(&backend).map(|()| backend.clone()))
         }),
+        tokeninfo_url: object.get("oauth_tokeninfo_url", cx, |node, cx| {
+            let url = cx.string(node)?;
+            cx.check(node, check::download_url(&url).map(|()| url.clone()))
+        }),
         disabled_filters: object.list("disabled_filters", cx, |node, cx| {
             let name = cx.string(node)?;
             cx.check(node, check::filter_name(&name).map(|()| name.clone()))

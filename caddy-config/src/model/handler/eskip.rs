@@ -75,6 +75,9 @@ pub struct Eskip {
     /// Where routes to `<forward>` go, such as `http://10.0.0.1:9090`; `None` leaves such routes invalid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forward_backend: Option<String>,
+    /// Where the `oauthTokeninfo` filters ask about tokens; `http` or `https`. `None` leaves routes with them invalid.
+    #[serde(rename = "oauth_tokeninfo_url", skip_serializing_if = "Option::is_none")]
+    pub tokeninfo_url: Option<String>,
     /// Filters that no route may have.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disabled_filters: Vec<String>,
@@ -165,7 +168,7 @@ impl Eskip {
         check::file(text)
     }
 
-    /// Whether `text` may be one of `urls`.
+    /// Whether `text` may be one of `urls`, or `tokeninfo_url`.
     ///
     /// # Errors
     ///

@@ -26,6 +26,7 @@ pub(super) fn eskip() -> impl Strategy<Value = Eskip> {
         option::of(100_u16..=511),
         option::of("(http|https|h2c)://[a-z]{1,5}(:80)?"),
         vec("[a-zA-Z_][a-zA-Z0-9_]{0,5}", 0..2),
+        option::of("https?://[a-z]{1,5}/[a-z.]{0,5}"),
     );
     let health = (vec(breaker(), 0..3), option::of(passive_health()));
     (sources, changes, switches, answers, health).prop_map(|(sources, changes, switches, answers, health)| {
@@ -46,6 +47,7 @@ pub(super) fn eskip() -> impl Strategy<Value = Eskip> {
             max_loopbacks: answers.0,
             default_status: answers.1,
             forward_backend: answers.2,
+            tokeninfo_url: answers.4,
             disabled_filters: answers.3,
             breakers: health.0,
             passive_health: health.1,

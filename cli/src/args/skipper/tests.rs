@@ -68,6 +68,7 @@ fn every_flag_is_what_the_caddyfile_calls_it() {
         "--forward-backend=http://10.0.0.1:9090",
         "--access-log-disabled",
         "--wait-for-healthcheck-interval=45s",
+        "--oauth2-tokeninfo-url=https://a.test/tokeninfo",
     ]);
     let expected = caddyfile(
         "{\n\tmetrics\n\tshutdown_delay 45s\n}\nhttp://:9999 {\n\tbind 127.0.0.1\n\teskip {\n\t\tfile a.eskip b.eskip\n\
@@ -79,7 +80,7 @@ fn every_flag_is_what_the_caddyfile_calls_it() {
          \t\tmax_loopbacks -1\n\t\tdefault_status 503\n\
          \t\tbreaker type=rate,host=www.example.org,window=300,failures=30,timeout=4m\n\t\tbreaker failures=5\n\
          \t\tpassive_health_check period=1s,min-requests=10,max-drop-probability=0.9\n\
-         \t\tdisabled_filters static lua\n\t\tforward_backend http://10.0.0.1:9090\n\t}\n}\n"
+         \t\tdisabled_filters static lua\n\t\tforward_backend http://10.0.0.1:9090\n\t\ttokeninfo_url https://a.test/tokeninfo\n\t}\n}\n"
             .replace("clone_route #", "clone_route \"#")
             .replace("HostAny#", "HostAny#\"")
             .as_str(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use caddy_config as model;
-use eskip::filters::{Breaker, BreakerKind};
+use eskip::filters::{Breaker, BreakerKind, FilterSettings};
 use eskip::{Call, DefaultFilters, Edit};
 use http::StatusCode;
 
@@ -45,6 +45,7 @@ pub(super) fn settings(compiler: &mut Compiler<'_>, handler: &model::Eskip) -> R
         ignore_trailing_slash: handler.ignore_trailing_slash,
         insecure: handler.insecure,
         forward: handler.forward_backend.clone(),
+        filters: filter_settings(handler),
         disabled: handler.disabled_filters.clone(),
         shed: handler.passive_health.as_ref().map(shed),
         breakers: handler.breakers.iter().map(breaker).collect(),
@@ -66,6 +67,12 @@ fn supplies(compiler: &mut Compiler<'_>, names: &[String]) -> Vec<Arc<Supply>> {
         }
     }
     all
+}
+
+fn filter_settings(handler: &model::Eskip) -> FilterSettings {
+    let mut settings = FilterSettings::default();
+    settings.tokeninfo_url.clone_from(&handler.tokeninfo_url);
+    settings
 }
 
 fn filters(compiler: &mut Compiler<'_>, texts: &[String]) -> Vec<Call> {
