@@ -68,7 +68,7 @@ fn at_hand(example: &str, directory: &Path, server: &str) -> String {
         "somebody:$2y$04$UuTkLRZZ6QofpDOlMz32MuuxEHA43WOemOYHPz6.SjsVsyO1tDU96\n",
     )
     .unwrap();
-    let with_server = Regex::new("https?://[^\"/]*")
+    let with_server = Regex::new("https?://[^\"'/]*")
         .unwrap()
         .replace_all(example, server);
     let text = Regex::new("\"/(etc|secrets|srv|var|run)/[^\"]*\"")
