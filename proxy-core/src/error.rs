@@ -91,6 +91,8 @@ pub(crate) enum Reason {
     BodyTooLong,
     /// A filter does not let the client's body through.
     BodyRefused,
+    /// A filter makes path and query longer than a request can have them.
+    TargetTooLong,
     /// The client's body has gone to one upstream, and another one needs it too.
     BodySpent,
     /// A status with placeholders is no number for this request.
@@ -146,7 +148,8 @@ impl Reason {
             | Self::Misdirected
             | Self::Unauthenticated
             | Self::BodyTooLong
-            | Self::BodyRefused => Side::Client,
+            | Self::BodyRefused
+            | Self::TargetTooLong => Side::Client,
             Self::DeadPod
             | Self::Unresolved
             | Self::Refused
@@ -205,6 +208,7 @@ impl Reason {
             Self::Misdirected => StatusCode::MISDIRECTED_REQUEST,
             Self::Unauthenticated => StatusCode::UNAUTHORIZED,
             Self::BodyTooLong => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TargetTooLong => StatusCode::URI_TOO_LONG,
             Self::Raised
             | Self::BadStatus
             | Self::BadExpression
@@ -246,6 +250,7 @@ impl Reason {
             | Self::NothingCaught
             | Self::TooDeep
             | Self::TooManyLoopbacks
+            | Self::TargetTooLong
             | Self::FilterPanicked
             | Self::NoTarget
             | Self::NotLoaded => Phase::Routes,
@@ -282,6 +287,7 @@ impl Reason {
             Self::AuthenticationBusy => "too many passwords are being compared",
             Self::BodyTooLong => "the request body is longer than configured",
             Self::BodyRefused => "a filter refuses the request body",
+            Self::TargetTooLong => "a filter makes the path and query too long",
             Self::BodySpent => "the request body has gone to another upstream",
             Self::BadStatus => "the status with placeholders is not a number from 200 to 999",
             Self::BadMethod => "the method with placeholders is none for this request",

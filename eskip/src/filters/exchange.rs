@@ -35,6 +35,9 @@ pub struct Exchange {
     /// Whether filters see reserved characters of the path that are encoded, such as `/`, as they are, and leave them so.
     /// Default: they see the decoded path, and a path that they change is encoded anew.
     pub keeps_reserved: bool,
+    /// A filter would have made path and query longer than a request can have them, and they are as they were. Whoever
+    /// runs the filters refuses the request then: what was to be taken out of it is still there.
+    pub target_too_long: bool,
     /// What the access log leaves out of the query: the values of these keys.
     pub masked_query: Vec<String>,
     /// What the line of the access log says beside the usual: names and values.

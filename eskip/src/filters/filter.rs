@@ -48,6 +48,9 @@ pub struct Wants {
     pub head: bool,
     /// [`Filter::response`] is also called for the answers that the proxy makes when something fails.
     pub errors: bool,
+    /// It does something beside the request: asks another server, counts it, or keeps it waiting. Whoever only wants to know
+    /// what would become of a request leaves the filter out.
+    pub acts: bool,
 }
 
 /// How a request goes on behind a filter.
@@ -79,6 +82,7 @@ impl Wants {
         response: false,
         head: false,
         errors: false,
+        acts: false,
     };
 
     /// The request alone.
@@ -110,6 +114,12 @@ impl Wants {
     #[must_use]
     pub const fn and_errors(self) -> Self {
         Self { errors: true, ..self }
+    }
+
+    /// The same, of a filter that does something beside the request.
+    #[must_use]
+    pub const fn and_acts(self) -> Self {
+        Self { acts: true, ..self }
     }
 
     /// The same, with the request's head beside the answer.

@@ -1,6 +1,6 @@
 //! Fields of requests and answers: set, appended, dropped, copied, taken from what filters have put by.
 
-use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
 use http::uri::Authority;
 
 use super::args::Args;
@@ -246,7 +246,7 @@ impl Side {
 
     /// Sets a field. There is one Host, and it is one.
     pub(super) fn set(self, name: &HeaderName, value: HeaderValue, cx: &mut FilterContext<'_>) {
-        if self == Self::Request && *name == header::HOST && Authority::try_from(value.as_bytes()).is_err() {
+        if self == Self::Request && *name == header::HOST && !is_host(&value) {
             return;
         }
         if let Some(fields) = self.fields(cx) {
@@ -262,6 +262,11 @@ impl Side {
             fields.append(name.clone(), value);
         }
     }
+}
+
+/// A host, perhaps with a port. A user before it makes none of it.
+fn is_host(value: &HeaderValue) -> bool {
+    Authority::try_from(value.as_bytes()).is_ok() && !value.as_bytes().contains(&b'@')
 }
 
 /// Keeps those values of a field that `stays` says yes to.
@@ -313,11 +318,16 @@ impl Set {
     }
 
     fn run(&self, cx: &mut FilterContext<'_>) -> Flow {
-        if let Some(value) = self.value.of(cx) {
-            match self.mode {
-                Mode::Set => self.side.set(&self.name, value, cx),
-                Mode::Append => self.side.append(&self.name, value, cx),
+        match (self.value.of(cx), self.mode) {
+            (Some(Ok(value)), Mode::Set) => self.side.set(&self.name, value, cx),
+            (Some(Ok(value)), Mode::Append) => self.side.append(&self.name, value, cx),
+            // What somebody else wrote there must not pass for what was to be set.
+            (Some(Err(_)), Mode::Set) => {
+                if let Some(fields) = self.side.fields(cx) {
+                    fields.remove(&self.name);
+                }
             }
+            (Some(Err(_)), Mode::Append) | (None, _) => {}
         }
         Flow::Next
     }
@@ -347,16 +357,15 @@ impl Filter for Set {
 // === impl Value ===
 
 impl Value {
-    /// The value, unless something of it is missing.
-    fn of(&self, cx: &FilterContext<'_>) -> Option<HeaderValue> {
+    /// The value, unless something of it is missing; an error if no field can have it.
+    fn of(&self, cx: &FilterContext<'_>) -> Option<Result<HeaderValue, InvalidHeaderValue>> {
         match self {
-            Self::Fixed(value) => Some(value.clone()),
+            Self::Fixed(value) => Some(Ok(value.clone())),
             Self::Template(template) => {
                 let filled = cx.fill(template);
-                let text = filled.complete.then_some(filled.text);
-                text.and_then(|text| HeaderValue::try_from(text).ok())
+                filled.complete.then(|| HeaderValue::try_from(filled.text))
             }
-            Self::Bag(key) => HeaderValue::from_str(cx.exchange.bag.get(key)?).ok(),
+            Self::Bag(key) => Some(HeaderValue::from_str(cx.exchange.bag.get(key)?)),
         }
     }
 }

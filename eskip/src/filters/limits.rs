@@ -262,7 +262,7 @@ impl Filter for Limit {
     }
 
     fn wants(&self) -> Wants {
-        Wants::REQUEST
+        Wants::REQUEST.and_acts()
     }
 }
 

@@ -89,9 +89,10 @@ impl FilterContext<'_> {
             Some(query) => format!("{path}?{query}"),
             None => path.into_owned(),
         };
-        // What was encoded is valid.
-        if let Ok(target) = target.parse::<PathAndQuery>() {
-            self.request.uri = Uri::from(target);
+        // What was encoded is valid, unless it became too long by that.
+        match target.parse::<PathAndQuery>() {
+            Ok(target) => self.request.uri = Uri::from(target),
+            Err(_) => self.exchange.target_too_long = true,
         }
     }
 }

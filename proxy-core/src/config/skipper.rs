@@ -3,6 +3,7 @@
 mod clusters;
 mod settings;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use caddy_config as model;
@@ -59,6 +60,7 @@ pub(crate) fn build(surroundings: &Surroundings, source: &Arc<Source>) -> Arc<Ta
     let settings = &source.settings;
     let (mut routes, is_complete) = source.routes();
     let mut invalid = change(settings, &mut routes);
+    invalid.extend(drop_repeated(&mut routes));
     let mut filters = surroundings.filters.clone();
     filters.configure(told(surroundings, settings));
     filters.disable(settings.disabled.iter().cloned());
@@ -77,7 +79,9 @@ pub(crate) fn build(surroundings: &Surroundings, source: &Arc<Source>) -> Arc<Ta
     let (table, refused) = RouteTable::build(made, &surroundings.predicates, options);
     invalid.extend(refused);
     let clusters = clustering.finish();
-    routes.retain(|route| !is_left_out(&invalid, route));
+    let left_out = left_out(&invalid);
+    routes.retain(|route| !left_out.contains(&route.id.as_ref()));
+    drop(left_out);
     Arc::new(Table {
         source: Arc::clone(source),
         routes: table,
@@ -114,6 +118,22 @@ fn change(settings: &Settings, routes: &mut Vec<eskip::Route>) -> Vec<InvalidRou
         invalid.extend(errors.into_iter().map(|(id, why)| error(id.cloned(), why)));
     }
     invalid
+}
+
+/// Of routes with one id the last counts, even if nothing can be made of it: an earlier one would not be what was asked
+/// for.
+fn drop_repeated(routes: &mut Vec<eskip::Route>) -> Vec<InvalidRoute> {
+    let mut seen = HashSet::new();
+    let is_last: Vec<bool> = routes.iter().rev().map(|route| seen.insert(&route.id)).collect();
+    let (mut is_last, mut dropped) = (is_last.into_iter().rev(), Vec::new());
+    routes.retain(|route| {
+        let stays = is_last.next().unwrap_or(true);
+        if !stays {
+            dropped.push(refused(route.id.as_ref(), InvalidReason::Repeated));
+        }
+        stays
+    });
+    dropped
 }
 
 /// A route without its predicates.
@@ -169,10 +189,13 @@ fn refused(id: Option<&Name>, reason: InvalidReason) -> InvalidRoute {
     }
 }
 
-/// Whether a route is not in the table. One that is there twice is: the later one.
-fn is_left_out(invalid: &[InvalidRoute], route: &eskip::Route) -> bool {
-    let is_it = |refused: &InvalidRoute| {
-        refused.id == route.id && !matches!(refused.reason, InvalidReason::Repeated | InvalidReason::Edit(_))
-    };
-    invalid.iter().any(is_it)
+/// The ids of routes that are not in the table. One that is there twice is: the later one.
+fn left_out(invalid: &[InvalidRoute]) -> HashSet<Option<&Name>> {
+    let is_out =
+        |refused: &&InvalidRoute| !matches!(refused.reason, InvalidReason::Repeated | InvalidReason::Edit(_));
+    invalid
+        .iter()
+        .filter(is_out)
+        .map(|refused| refused.id.as_ref())
+        .collect()
 }

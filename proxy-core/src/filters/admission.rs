@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use eskip::Arg;
-use eskip::filters::{Args, Filter, FilterContext, Filters, Flow, RouteSettings, Switch, Wants};
+use eskip::filters::{Args, Exchange, Filter, FilterContext, Filters, Flow, RouteSettings, Switch, Wants};
 use eskip::routing::ArgsError;
 use http::{HeaderName, HeaderValue, StatusCode};
 use tracing::{debug, info};
@@ -67,9 +67,9 @@ struct Windows {
     count: usize,
 }
 
-/// The counts of all routes, by their ids.
+/// The counts of all routes, by their tables and ids.
 #[derive(Debug, Default)]
-struct Counts(Mutex<HashMap<String, History>>);
+struct Counts(Mutex<HashMap<(usize, String), History>>);
 
 /// The counts of a route.
 #[derive(Debug)]
@@ -134,9 +134,7 @@ impl Filter for Admission {
             return Flow::Next;
         }
         let now = cx.env.now();
-        let sum = self
-            .all
-            .of(&cx.exchange.route, self.terms.windows, now, History::sum);
+        let sum = self.all.of(cx.exchange, self.terms.windows, now, History::sum);
         let probability = self.terms.probability(sum);
         let is_rejected = probability > chance(cx.env.random());
         if self.mode == Mode::LogInactive {
@@ -177,14 +175,15 @@ impl Filter for Admission {
             return Flow::Next;
         }
         let is_well = !answer.status.is_server_error();
-        let (route, now) = (&cx.exchange.route, cx.env.now());
-        self.all
-            .of(route, self.terms.windows, now, |history| history.count(is_well));
+        let (exchange, now) = (&*cx.exchange, cx.env.now());
+        self.all.of(exchange, self.terms.windows, now, |history| {
+            history.count(is_well)
+        });
         Flow::Next
     }
 
     fn wants(&self) -> Wants {
-        Wants::BOTH.and_errors()
+        Wants::BOTH.and_errors().and_acts()
     }
 
     fn settle(&self, route: &mut RouteSettings) {
@@ -243,9 +242,16 @@ impl Terms {
 
 impl Counts {
     /// Does something with the counts of a route as they are now.
-    fn of<T>(&self, route: &str, windows: Windows, now: Instant, then: impl FnOnce(&mut History) -> T) -> T {
+    fn of<T>(
+        &self,
+        exchange: &Exchange,
+        windows: Windows,
+        now: Instant,
+        then: impl FnOnce(&mut History) -> T,
+    ) -> T {
         let mut all = self.all();
-        if let Some(history) = all.get_mut(route)
+        let route = (exchange.table, exchange.route.clone());
+        if let Some(history) = all.get_mut(&route)
             && history.windows == windows
         {
             history.advance(now);
@@ -256,11 +262,11 @@ impl Counts {
         }
         let mut history = History::new(windows, now);
         let value = then(&mut history);
-        all.insert(route.to_owned(), history);
+        all.insert(route, history);
         value
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<String, History>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<(usize, String), History>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

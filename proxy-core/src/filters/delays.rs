@@ -239,7 +239,7 @@ impl Filter for Latency {
     }
 
     fn wants(&self) -> Wants {
-        self.way.wants()
+        self.way.wants().and_acts()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Queues of requests: `fifo`, `lifo` and their kin.
 //!
-//! A queue is that of a route, by its id, or of a group of routes. It outlives the table of the route: who waits, waits on
+//! A queue is that of a route, by its table and its id, or of a group of routes. It outlives the table of the route: who waits, waits on
 //! when there is a new one, and its settings are those of the latest filter. Of several `fifo`s or `lifo`s of a route
 //! only the last one works.
 
@@ -59,7 +59,8 @@ struct Queues {
 
 #[derive(Debug, Default)]
 struct Known {
-    queues: HashMap<(Kind, String), Arc<Queue>>,
+    /// By kind, and of those of routes by table and id.
+    queues: HashMap<(Kind, usize, String), Arc<Queue>>,
     swept: Option<Instant>,
 }
 
@@ -183,7 +184,8 @@ impl Filter for Queued {
         if !self.switch.is_on() {
             return Flow::Next;
         }
-        let queue = self.queues.find(&self.kind, &cx.exchange.route, cx.env.now());
+        let of = (cx.exchange.table, cx.exchange.route.as_str());
+        let queue = self.queues.find(&self.kind, of, cx.env.now());
         let latest = match &self.kind {
             Kind::Group(name) => self.queues.latest(name),
             Kind::Fifo | Kind::Lifo => self.settings.clone(),
@@ -224,7 +226,7 @@ impl Filter for Queued {
     }
 
     fn wants(&self) -> Wants {
-        Wants::BOTH.and_errors()
+        Wants::BOTH.and_errors().and_acts()
     }
 
     fn settle(&self, route: &mut RouteSettings) {
@@ -263,15 +265,15 @@ fn settings(args: &mut Args<'_>, all: bool) -> Result<Settings, ArgsError> {
 
 impl Queues {
     /// The queue of a route or a group.
-    fn find(&self, kind: &Kind, route: &str, now: Instant) -> Arc<Queue> {
-        let (order, route) = match kind {
-            Kind::Fifo => (Order::Fifo, route),
-            Kind::Lifo => (Order::Lifo, route),
-            Kind::Group(_) => (Order::Lifo, ""),
+    fn find(&self, kind: &Kind, of: (usize, &str), now: Instant) -> Arc<Queue> {
+        let (order, (table, route)) = match kind {
+            Kind::Fifo => (Order::Fifo, of),
+            Kind::Lifo => (Order::Lifo, of),
+            Kind::Group(_) => (Order::Lifo, (0, "")),
         };
         let mut known = lock(&self.known);
         known.sweep(now);
-        let key = (kind.clone(), route.to_owned());
+        let key = (kind.clone(), table, route.to_owned());
         let queue = known.queues.entry(key);
         Arc::clone(queue.or_insert_with(|| Arc::new(Queue::new(order))))
     }

@@ -184,7 +184,7 @@ impl Filter for Tee {
     }
 
     fn wants(&self) -> Wants {
-        Wants::REQUEST
+        Wants::REQUEST.and_acts()
     }
 }
 
@@ -238,7 +238,7 @@ impl Filter for TeeResponse {
     }
 
     fn wants(&self) -> Wants {
-        Wants::RESPONSE
+        Wants::RESPONSE.and_acts()
     }
 }
 
@@ -252,7 +252,7 @@ impl Filter for Label {
     }
 
     fn wants(&self) -> Wants {
-        Wants::REQUEST
+        Wants::REQUEST.and_acts()
     }
 }
 

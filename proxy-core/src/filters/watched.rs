@@ -109,6 +109,10 @@ fn stamp(path: &Path) -> Stamp {
 }
 
 fn read(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
+    // Opening a pipe would wait for whoever writes into it.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
     let mut content = Zeroizing::new(Vec::new());
     File::open(path)?.take(MOST + 1).read_to_end(&mut content)?;
     if content.len() as u64 > MOST {

@@ -43,6 +43,34 @@ pub(crate) fn strip_request(headers: &mut HeaderMap, marks: Marks) {
     }
 }
 
+/// Removes what the client's Connection field names, and the names from that: fields that are set afterwards are the
+/// proxy's own, and no client takes them away by naming them. What [`strip_request`] knows by itself stays for it.
+pub(crate) fn strip_nominated(headers: &mut HeaderMap) {
+    let nominated: Vec<HeaderName> = nominated(headers)
+        .filter(|name| !HOP_BY_HOP.contains(name))
+        .collect();
+    if nominated.is_empty() {
+        return;
+    }
+    let is_kept = |token: &&[u8]| {
+        let name = HeaderName::from_bytes(token);
+        name.is_ok_and(|name| !nominated.contains(&name))
+    };
+    let kept: Vec<&[u8]> = tokens(headers).filter(is_kept).collect();
+    let kept = HeaderValue::from_bytes(&kept.join(&b", "[..]));
+    for name in nominated {
+        headers.remove(name);
+    }
+    match kept {
+        Ok(kept) if !kept.is_empty() => {
+            headers.insert(header::CONNECTION, kept);
+        }
+        _ => {
+            headers.remove(header::CONNECTION);
+        }
+    }
+}
+
 /// Removes what must not be forwarded from a response's fields.
 pub(crate) fn strip_response(headers: &mut HeaderMap) {
     let found = look(headers);
@@ -86,10 +114,7 @@ fn look(headers: &HeaderMap) -> Found {
 
 fn remove(headers: &mut HeaderMap) {
     if headers.contains_key(header::CONNECTION) {
-        let nominated: Vec<HeaderName> = tokens(headers)
-            .filter_map(|token| HeaderName::from_bytes(token).ok())
-            .filter(|name| !NEVER_NOMINATED.contains(name))
-            .collect();
+        let nominated: Vec<HeaderName> = nominated(headers).collect();
         for name in nominated {
             headers.remove(name);
         }
@@ -108,6 +133,13 @@ impl Found {
         }
         self == Self::OnlyConnection
     }
+}
+
+/// The fields that a Connection field may remove.
+fn nominated(headers: &HeaderMap) -> impl Iterator<Item = HeaderName> {
+    tokens(headers)
+        .filter_map(|token| HeaderName::from_bytes(token).ok())
+        .filter(|name| !NEVER_NOMINATED.contains(name))
 }
 
 fn tokens(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
@@ -158,6 +190,28 @@ mod tests {
         ]);
         strip(&mut map);
         assert_eq!(names(&map), ["x-end"]);
+    }
+
+    #[test]
+    fn what_a_connection_field_names_goes_at_once_and_the_rest_stays_for_later() {
+        let mut map = headers(&[
+            ("connection", b"Upgrade, X-User, te"),
+            ("connection", b"x-other, host"),
+            ("x-user", b"forged"),
+            ("upgrade", b"websocket"),
+            ("te", b"trailers"),
+            ("host", b"a.test"),
+        ]);
+        strip_nominated(&mut map);
+        assert_eq!(map.get("connection").unwrap(), "Upgrade, te, host");
+        assert!(!map.contains_key("x-user"));
+        assert_eq!(map.len(), 4);
+        let mut map = headers(&[("connection", b"x-user"), ("x-user", b"forged")]);
+        strip_nominated(&mut map);
+        assert!(map.is_empty());
+        let mut map = headers(&[("connection", b"keep-alive"), ("x-user", b"a")]);
+        strip_nominated(&mut map);
+        assert_eq!(map.len(), 2);
     }
 
     #[test]

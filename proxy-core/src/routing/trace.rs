@@ -6,6 +6,9 @@ use crate::request::Context;
 
 /// Is told of each step of a walk. What is not defined is not listened to.
 pub(crate) trait Tracer<'v> {
+    /// The request is none of a client's: somebody wants to know what would become of it, and nothing else may.
+    const ONLY_ASKS: bool = true;
+
     /// Routes that the request's host cannot reach; they are not tried.
     fn elsewhere(&mut self, routes: &'v [Route]) {
         let _ = routes;
@@ -38,4 +41,6 @@ pub(crate) trait Tracer<'v> {
 }
 
 /// Listens to nothing.
-impl Tracer<'_> for () {}
+impl Tracer<'_> for () {
+    const ONLY_ASKS: bool = false;
+}

@@ -13,6 +13,7 @@ use arc_swap::ArcSwapOption;
 use caddy_config as model;
 use eskip::Route;
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
+use tokio::task;
 use tracing::{info, warn};
 
 use super::fetch::{Fetched, Fetcher};
@@ -189,7 +190,7 @@ impl Source {
     }
 
     /// Fetches the input of this number. Says whether its routes are others than before.
-    pub(crate) async fn fetch(&self, number: usize) -> bool {
+    pub(crate) async fn fetch(self: &Arc<Self>, number: usize) -> bool {
         // The lock is not held while somebody else is waited for.
         let supply = lock(&self.inputs).get(number).and_then(Loaded::supply);
         if let Some(supply) = supply {
@@ -202,11 +203,16 @@ impl Source {
         let fetcher = lock(&self.inputs).get_mut(number).and_then(Loaded::take_fetcher);
         let Some(mut fetcher) = fetcher else { return false };
         let fetched = fetcher.fetch().await;
-        let mut inputs = lock(&self.inputs);
-        inputs.get_mut(number).is_some_and(|loaded| {
-            loaded.fetcher = Some(fetcher);
-            loaded.take(fetched)
-        })
+        let this = Arc::clone(self);
+        // Many routes take a while to be read.
+        let taking = task::spawn_blocking(move || {
+            let mut inputs = lock(&this.inputs);
+            inputs.get_mut(number).is_some_and(|loaded| {
+                loaded.fetcher = Some(fetcher);
+                loaded.take(fetched)
+            })
+        });
+        taking.await.unwrap_or_default()
     }
 
     /// Comes back when who gives the routes of this part says that there are others. The source need not live on for it.
@@ -370,6 +376,13 @@ impl Loaded {
 }
 
 fn read_file(path: &Path) -> Result<String, String> {
+    let is_file = std::fs::metadata(path)
+        .map_err(|error| error.to_string())?
+        .is_file();
+    // Opening a pipe would wait for whoever writes into it.
+    if !is_file {
+        return Err("it is no file".to_owned());
+    }
     let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
     let mut text = String::new();
     let read = file.take(MOST + 1).read_to_string(&mut text);

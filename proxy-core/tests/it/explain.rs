@@ -1,9 +1,12 @@
 //! What is said of a request that is not sent.
 
+use std::net::Ipv4Addr;
+
 use http::{HeaderMap, Method};
 use proxy_core::explain::{ExplainError, Explanation, Inquiry, Outcome, Step};
 use proxy_core::{Options, Proxy};
 
+use crate::support::origin::Recorder;
 use crate::support::pod::SECRET;
 
 const SITES: &str = "{
@@ -243,4 +246,18 @@ async fn a_configuration_that_would_not_run_is_not_explained() {
         ask(config, "GET", "http://a.test:8080/", &[]).await,
         Err(ExplainError::Config(_))
     ));
+}
+
+#[tokio::test]
+async fn filters_that_ask_others_or_wait_are_left_out() {
+    let origin = Recorder::saying(Ipv4Addr::LOCALHOST, "no").await;
+    let to = format!("\"http://{}\"", origin.addr());
+    let config = format!(
+        "{{\n\tadmin off\n}}\nhttp://a.test:8080 {{\n\teskip {{\n\t\tinline `* -> latency(\"100h\") ->
+        backendLatency(\"100h\") -> tee({to}) -> webhook({to}) -> teeResponse({to}) -> ratelimit(0, \"1h\") ->
+        fifo(1, 0, \"1s\") -> {to}`\n\t}}\n}}\n"
+    );
+    let explained = ask(&config, "GET", "http://a.test:8080/", &[]).await;
+    assert!(matches!(explained.unwrap().outcome, Outcome::Forwarded { .. }));
+    assert!(origin.requests().is_empty());
 }

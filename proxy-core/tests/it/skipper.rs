@@ -9,6 +9,7 @@ mod errors;
 mod examples;
 mod faults;
 mod filters;
+mod hostile;
 mod hosts;
 mod lifecycle;
 mod loopbacks;

@@ -34,6 +34,23 @@ fn there_is_one_host_and_it_is_one() {
     assert_eq!(trial.field("host"), ["b.test"]);
     trial.request(r#"setRequestHeader("Host", "${request.query.x}")"#);
     assert_eq!(trial.field("host"), ["b.test"]);
+    trial.request(r#"setRequestHeader("Host", "a@c.test")"#);
+    assert_eq!(trial.field("host"), ["b.test"]);
+}
+
+#[test]
+fn what_the_client_wrote_does_not_stay_where_a_value_is_none() {
+    let mut trial = Trial::get("/?x=a%0d%0aX-Evil:%201&y=a%00").with("x-user", "forged");
+    trial = trial.answered_with("x-user", "from the backend");
+    trial.run(
+        r#"setRequestHeader("X-User", "${request.query.x}") -> setResponseHeader("X-User", "${request.query.y}")"#,
+    );
+    assert!(trial.field("x-user").is_empty());
+    assert!(trial.field("x-evil").is_empty());
+    assert!(trial.answer_field("x-user").is_empty());
+    let mut trial = Trial::get("/?x=a%0a").with("x-user", "ann");
+    trial.request(r#"appendRequestHeader("X-User", "${request.query.x}")"#);
+    assert_eq!(trial.field("x-user"), ["ann"]);
 }
 
 #[test]

@@ -102,7 +102,7 @@ impl Filter for Webhook {
     }
 
     fn wants(&self) -> Wants {
-        Wants::REQUEST
+        Wants::REQUEST.and_acts()
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use eskip::filters::{self, BodyChange, BodySlot, Env, Exchange, FilterContext, Flow, Resume};
 use eskip::routing::{Asked, Clock, Dice};
 use http::header::{self, HeaderMap, HeaderValue};
-use http::{Response, StatusCode};
+use http::{Method, Response, StatusCode};
 
 pub(super) use self::answer::Answered;
 use self::copies::Copied;
@@ -25,7 +25,7 @@ use crate::error::{Failure, Phase, Reason};
 use crate::forward::access_log::Seen;
 use crate::forward::view::ClusterId;
 use crate::forward::worker::Worker;
-use crate::http::reply;
+use crate::http::{hop_by_hop, reply};
 use crate::request::{host_name_of, valid_host};
 use crate::routing::trace::Tracer;
 use crate::skipper::table::{Backend, HashedBy, Placed, Route, Table};
@@ -40,6 +40,8 @@ pub(super) struct Filtering<'a> {
     loopbacks: u32,
     /// It is a copy that a `teeLoopback` of this label made.
     tee: Option<Arc<str>>,
+    /// The client wants the head of the answer alone.
+    is_head: bool,
     /// The number that `TrafficSegment` goes by.
     chance: f64,
     pub(super) exchange: Exchange,
@@ -77,6 +79,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         let Some(table) = view.tables.get(number) else {
             return self.fail(Reason::NoUpstream.into());
         };
+        hop_by_hop::strip_nominated(&mut self.cx.parts.headers);
         let mut exchange = Exchange::default();
         exchange.peer = self.cx.peer;
         exchange.tls = self.cx.tls;
@@ -91,6 +94,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             route: None,
             loopbacks,
             tee,
+            is_head: self.cx.parts.method == Method::HEAD,
             chance: self.worker.chance(),
             exchange,
             host: self.cx.parts.headers.remove(header::HOST),
@@ -153,6 +157,9 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
     /// Goes on behind `route`'s filters from the first of `filters` on.
     fn pass_filters(&mut self, filters: &'a [Placed], route: &'a Route) -> Option<Next<'a>> {
         for (index, placed) in filters.iter().enumerate() {
+            if T::ONLY_ASKS && placed.wants.acts {
+                continue;
+            }
             if placed.wants.response {
                 self.walk.defer(placed);
             }
@@ -172,6 +179,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
     /// Goes on as a filter says.
     fn passed(&mut self, flow: Option<Flow>, rest: &'a [Placed], route: &'a Route) -> Result<(), Ended<'a>> {
         Err(Box::new(match flow {
+            Some(_) if self.is_target_too_long() => self.fail(Reason::TargetTooLong.into()),
             Some(Flow::Next) => return Ok(()),
             Some(Flow::Serve(response)) => {
                 let response = response.map(Body::from);
@@ -187,6 +195,12 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             Some(Flow::Reroute) => self.reroute(),
             None => self.fail(Reason::FilterPanicked.into()),
         }))
+    }
+
+    /// Whether the path or the query is not what a filter wanted it to be.
+    fn is_target_too_long(&self) -> bool {
+        let filtering = self.filtering.as_deref();
+        filtering.is_some_and(|filtering| filtering.exchange.target_too_long)
     }
 
     /// Goes on with what a filter has waited for.

@@ -271,3 +271,24 @@ async fn a_slash_at_the_end_means_nothing_if_the_handler_says_so() {
     let lenient = rig_with("\t\tignore_trailing_slash", &routes);
     assert_eq!(lenient.get("/a/").await.head.status(), 200);
 }
+
+#[tokio::test]
+async fn of_two_routes_with_one_id_the_earlier_does_not_run_if_nothing_can_be_made_of_the_later() {
+    let later = "a: Path(\"/a\") -> noSuchFilter() -> <shunt>;";
+    let lines = format!("\t\tinline `{}`", saying(&[("a", "1"), ("b", "1")]));
+    let rig = rig_with(&lines, later);
+    assert_eq!(rig.get("/a").await.head.status(), 404);
+    assert_eq!(told(&rig.get("/b").await), (200, "1".to_owned()));
+}
+
+#[tokio::test]
+async fn a_directory_and_a_pipe_are_no_files_and_keep_nobody_waiting() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let pipe = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    for path in [folder.path(), pipe.as_path()] {
+        let rig = rig_with(&format!("\t\tfile {}", path.display()), "* -> <shunt>");
+        assert_eq!(rig.get("/").await.head.status(), 503);
+    }
+}

@@ -60,6 +60,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
                     response: Box::new(response),
                 }
             }))),
+            Answered::Reroute if self.is_target_too_long() => self.fail(Reason::TargetTooLong.into()),
             Answered::Reroute => self.reroute(),
             Answered::Panicked => self.fail(Reason::FilterPanicked.into()),
         };
@@ -78,7 +79,10 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         let Some(filtering) = self.filtering.as_deref_mut() else {
             return Answered::On;
         };
-        let mut slot = BodySlot::new(response.body().size_hint().exact());
+        let is_head = filtering.is_head;
+        // What a GET would bring is not known.
+        let length = response.body().size_hint().exact().filter(|_| !is_head);
+        let mut slot = BodySlot::new(length);
         let mut gone = BodySlot::default();
         let (mut status, mut headers) = (response.status(), std::mem::take(response.headers_mut()));
         let mut cx = FilterContext {
@@ -98,7 +102,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
             *response.status_mut() = status;
             if let Some(change) = slot.take_change() {
-                change_body(response, change);
+                change_body(response, change, is_head);
             }
         }
         match flow {
@@ -114,8 +118,16 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
     }
 }
 
-fn change_body(response: &mut Response<Body>, change: BodyChange) {
+/// The answer to a HEAD says what the one to a GET would say, and has no body: how long what a filter makes of one is
+/// would be a lie about another.
+fn change_body(response: &mut Response<Body>, change: BodyChange, is_head: bool) {
     match change {
+        BodyChange::Wrap {
+            keeps_length: false, ..
+        } if is_head => {
+            response.headers_mut().remove(header::CONTENT_LENGTH);
+            *response.body_mut() = Body::empty();
+        }
         BodyChange::Replace(new) => {
             set_length(response.headers_mut(), new.length());
             response.headers_mut().remove(header::TRANSFER_ENCODING);
