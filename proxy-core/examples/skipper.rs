@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::net::SocketAddr;
 
 use caddy_config::Eskip;
-use eskip::filters::{Filter, FilterContext, Filters, Flow};
+use eskip::filters::{Filter, FilterContext, Flow};
 use http::HeaderMap;
 use proxy_core::{BoxError, Options, Proxy};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -45,9 +45,14 @@ pub(crate) async fn hello() -> Result<String, BoxError> {
         echo.unwrap_or_default()
     });
 
+    // The proxy does not listen by itself: it is mounted in another server.
+    let mut options = Options {
+        listen: false,
+        ..Options::default()
+    };
+
     // All filters that there are, and one more.
-    let mut filters = Filters::default();
-    filters.add(
+    options.filters.add(
         "setEchoHeader",
         ("sets X-Echo to a part of the path", "setEchoHeader()"),
         |_args| Ok(SetEchoHeader),
@@ -60,12 +65,6 @@ pub(crate) async fn hello() -> Result<String, BoxError> {
         ..Eskip::default()
     };
 
-    // The proxy does not listen by itself: it is mounted in another server.
-    let options = Options {
-        listen: false,
-        filters,
-        ..Options::default()
-    };
     let proxy = Proxy::build(&routes.into_embedded("routes"), &options)?;
     let service = proxy.handler("routes").ok_or("the server has this name")?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;

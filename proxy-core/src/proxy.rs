@@ -60,7 +60,8 @@ pub struct Options {
     pub strict: bool,
     /// Log files that are open, for who writes some of them too. Default: none.
     pub log_files: LogFiles,
-    /// The filters that routes of an `eskip` handler may have. Default: all that there are; more can be registered.
+    /// The filters that routes of an `eskip` handler may have. Default: all that there are; add more to
+    /// these, since `Filters::default()` has none that needs sockets, files or timers.
     pub filters: Filters,
     /// The predicates that they may have. Default: all that there are, with the time zone of the system for `Cron`.
     pub predicates: Predicates,
