@@ -43,7 +43,7 @@ fn build(directory: &Path, program: &Path) -> Result<()> {
     fs::write(directory.join("go.mod"), module())?;
     let mut command = Command::new("go");
     command
-        .args(["build", "-mod=mod", "-trimpath", "-o"])
+        .args(["build", "-mod=mod", "-o"])
         .arg(program)
         .arg("-ldflags")
         .arg(format!("-X main.version={VERSION}"))
