@@ -114,10 +114,19 @@ fn compared(document: &Document, answers: &Answers, port: u16) -> Answers {
         let lines = answers.lines(name).iter();
         let lines = lines
             .filter(|line| !UNCOMPARED.iter().any(|start| line.starts_with(start)))
-            .map(|line| document.named(line).replace(&format!(":{port}"), ":PORT"));
+            .map(|line| in_minutes(document.named(line).replace(&format!(":{port}"), ":PORT")));
         compared.push(name, lines.collect());
     }
     compared
+}
+
+/// A time to come again in minutes: a second may have gone since it began.
+fn in_minutes(line: String) -> String {
+    let seconds = line.strip_prefix("retry-after: ").map(str::parse::<u64>);
+    match seconds {
+        Some(Ok(seconds)) => format!("retry-after: up to {} minutes", seconds.div_ceil(60)),
+        _ => line,
+    }
 }
 
 /// The backend: what it answers depends on the path.
