@@ -1,7 +1,7 @@
 //! The project's own tasks, run as `cargo xtask <task>`.
 //!
-//! `ci` is everything a change must pass; `tidy`, `codegen`, `test`, `consul`, `fuzz`, `bench`, `chaos`, `names`,
-//! `stall`, `reload`, `shipwick` and `wire` are its parts and its relatives.
+//! `ci` is everything a change must pass; `tidy`, `codegen`, `test`, `consul`, `skipper`, `fuzz`, `bench`, `chaos`,
+//! `names`, `stall`, `reload`, `shipwick` and `wire` are its parts and its relatives.
 
 #![allow(
     clippy::print_stdout,
@@ -26,6 +26,7 @@ mod names;
 mod process;
 mod reload;
 mod shipwick;
+mod skipper;
 mod stall;
 mod test;
 mod tidy;
@@ -55,6 +56,8 @@ enum Task {
     Test,
     /// Unpacks a Consul agent for the tests into `target/tools`, from Debian.
     Consul,
+    /// Builds Skipper for the comparison with it into `target/tools`, with Go; takes minutes, so no part of `ci`.
+    Skipper,
     /// Runs the fuzz targets for a while each.
     Fuzz(fuzz::Options),
     /// Doorway beside nginx, HAProxy and Caddy: CPU per request, latency, memory.
@@ -96,6 +99,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Codegen(options) => codegen::run(options),
         Task::Test => test::run(),
         Task::Consul => consul::run(),
+        Task::Skipper => skipper::run(),
         Task::Fuzz(options) => fuzz::run(&options),
         Task::Bench(options) => bench::run(&options),
         Task::Chaos(options) => chaos::run(&options),

@@ -9,13 +9,13 @@
 //! With the environment variable `DIFFERENTIAL_RECORD` the answers are written instead; `DIFFERENTIAL_ONLY=NAME`
 //! looks at one configuration.
 
-mod answers;
-mod asking;
+pub(crate) mod answers;
+pub(crate) mod asking;
 mod caddy;
 mod explained;
-mod on_purpose;
+pub(crate) mod on_purpose;
 mod origin;
-mod requests;
+pub(crate) mod requests;
 
 use std::env;
 use std::fs;

@@ -5,6 +5,7 @@ mod basics;
 mod bodies;
 mod breakers;
 mod copies;
+mod differential;
 mod errors;
 mod examples;
 mod faults;

@@ -6,7 +6,7 @@ use std::fmt;
 
 /// The lines of each request's answer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Answers {
+pub(crate) struct Answers {
     names: Vec<String>,
     lines: BTreeMap<String, Vec<String>>,
 }
@@ -15,7 +15,7 @@ pub(super) struct Answers {
 
 impl Answers {
     /// Reads what [`fmt::Display`] wrote.
-    pub(super) fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let mut answers = Self::default();
         for line in text.lines() {
             match line.strip_prefix('\t') {
@@ -34,19 +34,19 @@ impl Answers {
     }
 
     /// Adds the answer to one request.
-    pub(super) fn push(&mut self, name: &str, lines: Vec<String>) {
+    pub(crate) fn push(&mut self, name: &str, lines: Vec<String>) {
         self.names.push(name.to_owned());
         let before = self.lines.insert(name.to_owned(), lines);
         assert!(before.is_none(), "two requests are called {name}");
     }
 
     /// The requests, in order.
-    pub(super) fn names(&self) -> &[String] {
+    pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
 
     /// The answer to one request.
-    pub(super) fn lines(&self, name: &str) -> &[String] {
+    pub(crate) fn lines(&self, name: &str) -> &[String] {
         self.lines.get(name).map_or(&[], Vec::as_slice)
     }
 }

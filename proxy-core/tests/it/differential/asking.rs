@@ -17,7 +17,7 @@ const UNCOMPARED: [&str; 3] = ["date", "server", "via"];
 const SHOWN: usize = 1000;
 
 /// Asks each request on a connection of its own.
-pub(super) async fn ask_all(requests: &[Request], proxy: SocketAddr, origin: &Recorder) -> Answers {
+pub(crate) async fn ask_all(requests: &[Request], proxy: SocketAddr, origin: &Recorder) -> Answers {
     let mut answers = Answers::default();
     for request in requests {
         let mut lines = ask(request, proxy).await;

@@ -8,7 +8,7 @@ use super::answers::Answers;
 
 /// All of them.
 #[derive(Debug, Default)]
-pub(super) struct Differences(Vec<Difference>);
+pub(crate) struct Differences(Vec<Difference>);
 
 #[derive(Debug, Default)]
 struct Difference {
@@ -23,7 +23,7 @@ struct Difference {
 // === impl Differences ===
 
 impl Differences {
-    pub(super) fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let blocks = text
             .split("\n\n")
             .map(str::trim)
@@ -32,7 +32,7 @@ impl Differences {
     }
 
     /// What differs although nobody meant it, one text for each answer.
-    pub(super) fn between(&mut self, configuration: &str, caddy: &Answers, doorway: &Answers) -> Vec<String> {
+    pub(crate) fn between(&mut self, configuration: &str, caddy: &Answers, doorway: &Answers) -> Vec<String> {
         assert_eq!(
             caddy.names(),
             doorway.names(),
@@ -56,7 +56,7 @@ impl Differences {
     }
 
     /// Differences that were not met: they are none, or none any more.
-    pub(super) fn unused(&self) -> Vec<String> {
+    pub(crate) fn unused(&self) -> Vec<String> {
         let unused = self.0.iter().filter(|difference| !difference.used);
         unused
             .map(|one| {

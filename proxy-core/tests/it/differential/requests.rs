@@ -4,23 +4,23 @@ use std::fmt::Write as _;
 
 /// One request, ready to be sent.
 #[derive(Clone, Debug)]
-pub(super) struct Request {
-    pub(super) name: String,
-    pub(super) bytes: Vec<u8>,
+pub(crate) struct Request {
+    pub(crate) name: String,
+    pub(crate) bytes: Vec<u8>,
 }
 
 // === impl Request ===
 
 impl Request {
     /// The method, which decides whether an answer has a body.
-    pub(super) fn method(&self) -> String {
+    pub(crate) fn method(&self) -> String {
         let line = self.bytes.split(|byte| *byte == b' ').next().unwrap();
         String::from_utf8_lossy(line).into_owned()
     }
 }
 
 /// Reads the file; its own text says how it is written.
-pub(super) fn parse(text: &str) -> Vec<Request> {
+pub(crate) fn parse(text: &str) -> Vec<Request> {
     let sections = text.split("\n### ").skip(1);
     let requests: Vec<Request> = sections.map(one).collect();
     assert!(requests.len() >= 60, "{} requests", requests.len());
