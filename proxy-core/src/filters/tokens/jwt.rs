@@ -115,7 +115,8 @@ impl Filter for Jwt {
     }
 
     fn wants(&self) -> Wants {
-        Wants::REQUEST
+        // It asks another server.
+        Wants::REQUEST.and_acts()
     }
 }
 

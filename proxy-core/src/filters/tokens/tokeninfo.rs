@@ -146,7 +146,8 @@ impl Filter for Checks {
     }
 
     fn wants(&self) -> Wants {
-        Wants::REQUEST
+        // It asks another server.
+        Wants::REQUEST.and_acts()
     }
 }
 
@@ -188,7 +189,8 @@ impl Filter for Validate {
     }
 
     fn wants(&self) -> Wants {
-        Wants::REQUEST
+        // It asks another server.
+        Wants::REQUEST.and_acts()
     }
 
     fn settle(&self, route: &mut RouteSettings) {
