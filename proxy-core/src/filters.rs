@@ -7,6 +7,8 @@ mod admission;
 mod auth;
 mod bodies;
 mod compress;
+#[cfg(test)]
+mod counting;
 mod delays;
 mod files;
 mod logs;

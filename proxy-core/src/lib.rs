@@ -14,7 +14,6 @@ mod error;
 pub mod explain;
 mod facts;
 mod failure_log;
-#[allow(dead_code, reason = "whoever runs filters takes them from here")]
 mod filters;
 mod forward;
 #[cfg(any(test, fuzzing))]

@@ -15,7 +15,6 @@ use super::registry::Filters;
 use super::settings::RouteSettings;
 
 /// A request, and an answer with status 200 and no body unless it is told otherwise.
-#[allow(dead_code, reason = "each family of filters needs some of it")]
 pub(crate) struct Trial {
     pub(crate) parts: Parts,
     pub(crate) exchange: Exchange,
@@ -49,7 +48,6 @@ impl Env for Still {
     }
 }
 
-#[allow(dead_code, reason = "each family of filters needs some of it")]
 impl Trial {
     /// A GET of `target` from 192.0.2.7 for www.example.org.
     pub(crate) fn get(target: &str) -> Self {

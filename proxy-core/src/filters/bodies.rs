@@ -26,22 +26,6 @@ pub(super) fn hold<T: Send + Unpin + 'static>(body: StreamBody, held: T) -> Stre
     Box::pin(Holding { body, held })
 }
 
-/// A body whose bytes are counted.
-struct Counting<F: FnOnce(u64, bool)> {
-    body: StreamBody,
-    bytes: u64,
-    end: Option<F>,
-}
-
-/// Calls `end` once with the number of bytes when `body` has ended, failed or is dropped, and whether all of it came.
-pub(super) fn count(body: StreamBody, end: impl FnOnce(u64, bool) + Send + Unpin + 'static) -> StreamBody {
-    Box::pin(Counting {
-        body,
-        bytes: 0,
-        end: Some(end),
-    })
-}
-
 /// An answer without a body.
 pub(super) fn bare(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::Empty);
@@ -72,52 +56,6 @@ impl<T: Unpin> HttpBody for Holding<T> {
     }
 }
 
-// === impl Counting ===
-
-impl<F: FnOnce(u64, bool)> Counting<F> {
-    fn finish(&mut self, complete: bool) {
-        if let Some(end) = self.end.take() {
-            end(self.bytes, complete);
-        }
-    }
-}
-
-impl<F: FnOnce(u64, bool) + Unpin> HttpBody for Counting<F> {
-    type Data = Bytes;
-    type Error = BoxError;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Polled {
-        let frame = ready!(self.body.as_mut().poll_frame(cx));
-        match &frame {
-            Some(Ok(frame)) => {
-                let length = frame.data_ref().map_or(0, |data| data.len() as u64);
-                self.bytes = self.bytes.saturating_add(length);
-                if self.body.is_end_stream() {
-                    self.finish(true);
-                }
-            }
-            Some(Err(_)) => self.finish(false),
-            None => self.finish(true),
-        }
-        Poll::Ready(frame)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-impl<F: FnOnce(u64, bool)> Drop for Counting<F> {
-    fn drop(&mut self) {
-        let complete = self.body.is_end_stream();
-        self.finish(complete);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -143,21 +81,5 @@ mod tests {
         let held = Arc::new(());
         drop(hold(pieces(&["a"]), Arc::clone(&held)));
         assert_eq!(Arc::strong_count(&held), 1);
-    }
-
-    #[tokio::test]
-    async fn bytes_are_counted_to_the_end_or_to_where_nobody_reads_on() {
-        let (told, heard) = std::sync::mpsc::channel();
-        let counted = || {
-            let told = told.clone();
-            count(pieces(&["ab", "c"]), move |bytes, complete| {
-                told.send((bytes, complete)).unwrap();
-            })
-        };
-        crate::filters::trial::read(counted()).await.unwrap();
-        let mut left = counted();
-        left.frame().await.unwrap().unwrap();
-        drop(left);
-        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [(3, true), (2, false)]);
     }
 }

@@ -8,7 +8,7 @@ use http::StatusCode;
 use http_body_util::BodyExt as _;
 use tokio::time::Instant;
 
-use crate::filters::bodies::count;
+use crate::filters::counting::count;
 use crate::filters::trial::{Trial, all, chain, mistake, pieces, read};
 
 async fn spent(work: impl Future<Output = ()>) -> Duration {
