@@ -4,8 +4,10 @@
 //! which is made once for a process.
 
 mod admission;
+mod audit;
 mod auth;
 mod bodies;
+mod cache;
 mod compress;
 #[cfg(test)]
 mod counting;
@@ -18,6 +20,7 @@ mod tee;
 mod tokens;
 #[cfg(test)]
 mod trial;
+mod usage;
 mod watched;
 #[cfg(test)]
 mod witness;
@@ -47,7 +50,9 @@ type Family = fn(&mut Filters, &Means);
 
 const FAMILIES: &[Family] = &[
     admission::add,
+    audit::add,
     auth::add,
+    cache::add,
     compress::add,
     delays::add,
     files::add,
@@ -55,6 +60,7 @@ const FAMILIES: &[Family] = &[
     queues::add,
     tee::add,
     tokens::add,
+    usage::add,
 ];
 
 /// All kinds of filters.

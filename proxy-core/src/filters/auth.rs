@@ -91,10 +91,10 @@ impl Filter for BasicAuth {
     fn request(&self, cx: &mut FilterContext<'_>) -> Flow {
         let users = self.0.current(cx.env.now());
         match users.check(&cx.request.headers, cx.exchange.peer_ip()) {
-            Check::Known(verdict) => follow(&verdict, &users),
-            Check::Comparing(comparison) => {
-                Flow::after(comparison.verdict(), move |verdict, _| follow(&verdict, &users))
-            }
+            Check::Known(verdict) => follow(&verdict, &users, cx),
+            Check::Comparing(comparison) => Flow::after(comparison.verdict(), move |verdict, cx| {
+                follow(&verdict, &users, cx)
+            }),
         }
     }
 
@@ -103,9 +103,13 @@ impl Filter for BasicAuth {
     }
 }
 
-fn follow(verdict: &Verdict, users: &auth::BasicAuth) -> Flow {
+fn follow(verdict: &Verdict, users: &auth::BasicAuth, cx: &mut FilterContext<'_>) -> Flow {
     match verdict {
-        Verdict::Passed(_) => Flow::Next,
+        Verdict::Passed(user) => {
+            // What filters behind know the user by.
+            cx.exchange.bag.set("auth-user", &**user);
+            Flow::Next
+        }
         Verdict::Refused => {
             let mut response = bare(StatusCode::UNAUTHORIZED);
             let challenge = users.challenge();

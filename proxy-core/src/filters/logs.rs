@@ -221,7 +221,7 @@ impl HttpBody for Logged {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::io::Write;
     use std::sync::{Arc, Mutex};
 
@@ -242,8 +242,8 @@ mod tests {
         }
     }
 
-    /// What a filter logs of a request and its answer.
-    async fn logged(text: &str, mut trial: Trial) -> String {
+    /// What is logged meanwhile.
+    pub(in crate::filters) async fn lines_of(work: impl Future<Output = ()>) -> String {
         let lines = Lines::default();
         let writer = lines.clone();
         let subscriber = tracing_subscriber::fmt()
@@ -251,17 +251,26 @@ mod tests {
             .with_ansi(false)
             .with_writer(move || writer.clone())
             .finish();
-        let chain = chain(&all(), text);
-        let _guard = tracing::subscriber::set_default(subscriber);
-        trial.run(&chain).await;
-        let bodies = (
-            trial.upload(pieces(&["up", "load"])),
-            trial.answer(pieces(&["ans", "wer"])),
-        );
-        assert_eq!(read(bodies.0).await.unwrap(), ["up", "load"]);
-        assert_eq!(read(bodies.1).await.unwrap(), ["ans", "wer"]);
+        let guard = tracing::subscriber::set_default(subscriber);
+        work.await;
+        drop(guard);
         let found = lines.0.lock().unwrap().clone();
         String::from_utf8(found).unwrap()
+    }
+
+    /// What a filter logs of a request and its answer.
+    async fn logged(text: &str, mut trial: Trial) -> String {
+        let chain = chain(&all(), text);
+        lines_of(async {
+            trial.run(&chain).await;
+            let bodies = (
+                trial.upload(pieces(&["up", "load"])),
+                trial.answer(pieces(&["ans", "wer"])),
+            );
+            assert_eq!(read(bodies.0).await.unwrap(), ["up", "load"]);
+            assert_eq!(read(bodies.1).await.unwrap(), ["ans", "wer"]);
+        })
+        .await
     }
 
     fn trial() -> Trial {

@@ -12,6 +12,7 @@ mod faults;
 mod filters;
 mod hostile;
 mod hosts;
+mod kept;
 mod lifecycle;
 mod loopbacks;
 mod retries;

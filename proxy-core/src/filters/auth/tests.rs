@@ -38,6 +38,8 @@ async fn status(chain: &Chain, user: &str, password: &str) -> u16 {
     let credentials = STANDARD.encode(format!("{user}:{password}"));
     let mut trial = Trial::get("/").with("authorization", &format!("Basic {credentials}"));
     trial.run(chain).await;
+    let is_known = trial.exchange.bag.get("auth-user") == Some(user);
+    assert_eq!(is_known, trial.status == 200, "filters behind know who it is");
     trial.status.as_u16()
 }
 
