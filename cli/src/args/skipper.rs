@@ -85,7 +85,7 @@ pub(crate) struct SkipperArgs {
     /// [default: none]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     wait_for_healthcheck_interval: Option<Duration>,
-    /// Where the oauthTokeninfo filters ask about tokens, such as https://auth.example.org/tokeninfo
+    /// Where the oauthTokeninfo filters ask about tokens, such as http://10.0.0.1/tokeninfo
     #[arg(long, value_name = "URL", value_parser = checked(Eskip::check_url))]
     oauth2_tokeninfo_url: Option<String>,
     /// Serve TLS with the certificates of these files, with commas between
