@@ -17,6 +17,9 @@ pub(super) const MOST_OF_ONE: usize = 1 << 20;
 /// Answers of one key, for requests that differ in what they vary with.
 const VARIANTS: usize = 16;
 
+/// So few places are not worth a look.
+const FEW: usize = 64;
+
 /// How long others wait for the one request that asks for a new answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -33,6 +36,8 @@ struct Kept {
     asking: HashMap<Key, Instant>,
     bytes: usize,
     number: u64,
+    /// With so many places in the order those of answers that are gone are looked for.
+    most: usize,
 }
 
 /// What requests must have in common.
@@ -176,6 +181,7 @@ impl Store {
         kept.bytes += size;
         kept.order.push_back((key.clone(), entry.number));
         kept.by_key.entry(key).or_default().push(Arc::new(entry));
+        kept.prune();
         while kept.bytes > MOST && kept.drop_oldest() {}
     }
 
@@ -186,6 +192,7 @@ impl Store {
 
     pub(super) fn forget(&self, key: &Key) {
         let mut kept = self.lock();
+        kept.asking.remove(key);
         for entry in kept.by_key.remove(key).unwrap_or_default() {
             kept.bytes = kept.bytes.saturating_sub(entry.size(key));
         }
@@ -194,6 +201,13 @@ impl Store {
     fn lock(&self) -> MutexGuard<'_, Kept> {
         // Sums may be a little wrong after a panic, and nothing is that could harm.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many places and questions are remembered.
+    #[cfg(test)]
+    pub(super) fn remembered(&self) -> usize {
+        let kept = self.lock();
+        kept.order.len() + kept.asking.len()
     }
 
     #[cfg(test)]
@@ -219,6 +233,21 @@ impl Kept {
             let old = all.remove(place);
             self.bytes = self.bytes.saturating_sub(old.size(key));
         }
+    }
+
+    /// Forgets the places of answers that others have replaced, each time that there are twice as many as were left.
+    fn prune(&mut self) {
+        if self.order.len() < self.most {
+            return;
+        }
+        let by_key = &self.by_key;
+        let is_there = |(key, number): &(Key, u64)| {
+            let all = by_key.get(key);
+            all.is_some_and(|all| all.iter().any(|entry| entry.number == *number))
+        };
+        self.order.retain(is_there);
+        self.asking.retain(|key, _| by_key.contains_key(key));
+        self.most = self.order.len().saturating_mul(2).max(FEW);
     }
 
     /// Drops the oldest answer. Its place in the order may be of one that is gone already.

@@ -203,6 +203,11 @@ fn what_is_kept_is_bounded() {
         store.insert(key(number), entry, Bytes::from(vec![0; 1 << 20]));
         assert!(store.bytes() <= 64 << 20);
     }
+    for _ in 0..10_000 {
+        let entry = Entry::new(StatusCode::OK, HeaderMap::new(), (Vec::new(), terms), now);
+        store.insert(key(999), entry, Bytes::new());
+    }
+    assert!(store.remembered() <= 200, "{}", store.remembered());
     assert!(store.find(&key(0), &HeaderMap::new(), now).is_none());
     assert!(store.find(&key(999), &HeaderMap::new(), now).is_some());
 }
