@@ -8,7 +8,7 @@ use super::Finding;
 use crate::metadata::{Metadata, Package};
 
 /// What a member may depend on inside the workspace, for whatever purpose.
-const EDGES: [(&str, &[&str]); 11] = [
+const EDGES: [(&str, &[&str]); 13] = [
     ("doors-token", &[]),
     ("doors-routing", &["doors-token"]),
     ("geo-db", &[]),
@@ -16,6 +16,8 @@ const EDGES: [(&str, &[&str]); 11] = [
     ("eskip", &[]),
     ("http1-codec", &[]),
     ("shipwick-routes", &[]),
+    ("route-store", &[]),
+    ("route-sources", &["route-store"]),
     ("caddy-config", &["doors-token"]),
     (
         "proxy-core",
@@ -27,6 +29,8 @@ const EDGES: [(&str, &[&str]); 11] = [
             "http1-codec",
             "caddy-config",
             "eskip",
+            "route-store",
+            "route-sources",
         ],
     ),
     (
@@ -39,6 +43,8 @@ const EDGES: [(&str, &[&str]); 11] = [
             "eskip",
             "caddy-config",
             "shipwick-routes",
+            "route-store",
+            "route-sources",
             "proxy-core",
         ],
     ),

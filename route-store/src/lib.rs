@@ -1,0 +1,15 @@
+//! Routes that many replicas of a proxy share: documents, revisions, history.
+#![doc = include_str!("../README.md")]
+
+pub mod document;
+mod host;
+mod revision;
+mod store;
+
+pub use document::{HostDocument, Problem, Problems, SCHEMA_VERSION};
+pub use host::{HostError, HostName};
+pub use revision::{Epoch, EpochError, Revision};
+pub use store::{
+    Answer, Change, ChangeKind, Changes, Document, Expected, Replica, Routes, Store, StoreError, StoredRoute,
+    Terms, Value,
+};
