@@ -67,7 +67,7 @@ pub use self::{
     adapt::{Adapted, Places, from_caddyfile, from_caddyfile_in},
     caddyfile::format::{format, unformatted},
     diagnostic::{Diagnostic, Diagnostics, Place, Severity},
-    json::from_json,
+    json::{from_json, handlers_from_json},
     model::{
         AUpstreams, Account, AcmeChallenge, AcmeChallenges, AcmeIssuer, ActiveChecks, Admin, AdminConfig,
         AppendEncoder, Apps, Authentication, AuthenticationProviders, AutomaticHttps, Automation,
