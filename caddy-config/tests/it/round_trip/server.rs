@@ -71,6 +71,7 @@ pub(super) fn http() -> impl Strategy<Value = HttpApp> {
             shutdown_delay,
             servers,
             metrics,
+            route_sources: None,
         },
     )
 }
