@@ -59,9 +59,9 @@ pub(crate) fn kubernetes_name(text: &str) -> Result<(), &'static str> {
 
 /// `NAMESPACE/NAME`.
 pub(crate) fn kubernetes_service(text: &str) -> Result<(), &'static str> {
-    let both = |(namespace, name)| kubernetes_name(namespace).and(kubernetes_name(name));
+    let both = |(namespace, name)| kubernetes_name(namespace).is_ok() && kubernetes_name(name).is_ok();
     text.split_once('/')
-        .filter(|parts| both(*parts).is_ok())
+        .filter(|parts| both(*parts))
         .map(|_| ())
         .ok_or("expected a namespace and a name, such as doorway/doorway")
 }
