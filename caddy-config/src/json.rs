@@ -13,6 +13,7 @@ mod logging;
 mod matcher;
 mod reader;
 mod route;
+mod route_sources;
 mod scalar;
 mod tls;
 mod upstream;
