@@ -1,11 +1,11 @@
 //! The hosts that sources of routes define: each is a site of its own, and one is replaced without a look at the others.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::BuildHasher as _;
 use std::iter;
 use std::sync::Arc;
 
-use route_sources::HostName;
+use route_sources::{HostName, Kind};
 
 use super::proxy::{self, Proxy};
 use super::view::{ClusterId, Clusters, Rules};
@@ -27,6 +27,8 @@ pub(crate) struct Hosts {
     demanding: Arc<BTreeMap<HostName, Arc<Site>>>,
     /// Sites that ask what connections are.
     asking: usize,
+    /// Sources that have not said yet what they know.
+    awaited: BTreeSet<Kind>,
 }
 
 /// Sources name these hosts: nobody chooses them so that they collide.
@@ -133,6 +135,33 @@ impl Hosts {
     /// Whether any asks what connections are.
     pub(crate) fn ask_for_connections(&self) -> bool {
         self.asking > 0
+    }
+
+    /// Whether this name has a site of its own.
+    pub(crate) fn has(&self, name: &HostName) -> bool {
+        self.find(name.as_str()).is_some()
+    }
+
+    /// The same, but that these sources have not said yet what they know.
+    pub(crate) fn awaiting(mut self, kinds: BTreeSet<Kind>) -> Self {
+        self.awaited = kinds;
+        self
+    }
+
+    /// The same, once a source has said what it knows.
+    pub(crate) fn without_awaiting(mut self, kind: Kind) -> Self {
+        self.awaited.remove(&kind);
+        self
+    }
+
+    /// Whether a source has not said yet what it knows.
+    pub(crate) fn awaits(&self, kind: Kind) -> bool {
+        self.awaited.contains(&kind)
+    }
+
+    /// Whether every source has said what it knows.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.awaited.is_empty()
     }
 
     /// How many names there are.
