@@ -1,7 +1,11 @@
 //! Where routes come from, and one merge of them.
 #![doc = include_str!("../README.md")]
 
+pub mod merge;
 mod snapshot;
+pub mod status;
 
+pub use merge::{Claim, Collision, Conflict, Delta, Merge, Merged, Served, merge};
 pub use route_store::{HostDocument, HostName, Problems, Revision};
 pub use snapshot::{Held, Invalid, Kind, Publisher, Route, Snapshot, Snapshots, channel};
+pub use status::{SourceStatus, Status};
