@@ -91,6 +91,23 @@ impl Reconciler {
         }
     }
 
+    /// What the configuration says beside the sources: the hosts that it serves itself, and where HTTPS is.
+    pub(super) async fn configure_hosts(self: &Arc<Self>, configured: Vec<HostName>, https_port: u16) {
+        let mut hosted = Arc::clone(&self.hosted).lock_owned().await;
+        let this = Arc::clone(self);
+        let work = task::spawn_blocking(move || {
+            let mut delta = hosted.configure(configured);
+            if std::mem::replace(&mut hosted.https_port, https_port) != https_port {
+                delta = hosted.everything();
+            }
+            let built = hosted.build(&this, &delta);
+            (hosted, built)
+        });
+        let Ok((mut hosted, built)) = work.await else { return };
+        hosted.note(built.unbuilt);
+        self.change_hosts(built.changes, Kind::File).await;
+    }
+
     /// Tells which revision of the store requests see.
     pub(crate) fn applied(&self) -> watch::Receiver<Option<Applied>> {
         self.applied.subscribe()
@@ -142,6 +159,15 @@ impl Hosted {
         }
         self.configured = configured;
         self.merge_files()
+    }
+
+    /// All names, as if they had changed.
+    fn everything(&self) -> Delta {
+        let all = self.merge.names();
+        Delta {
+            set: all.map(|(name, served)| (name.clone(), served.route.clone())).collect(),
+            ..Delta::default()
+        }
     }
 
     /// Builds what has changed. What cannot be built stays as it is.
