@@ -161,12 +161,6 @@ impl Dynamic {
         lists.flat_map(|list| list.to_vec()).collect()
     }
 
-    /// The addresses that its upstreams have now.
-    pub(crate) fn addresses(&self) -> Vec<IpAddr> {
-        let addresses = |upstream: &Upstream| upstream.name().current().addresses().to_vec();
-        self.known().iter().flat_map(addresses).collect()
-    }
-
     /// Forgets the names that requests did not ask for lately.
     pub(crate) fn forget_idle(&self, now: Instant) {
         for source in self.sources() {
