@@ -24,7 +24,7 @@ use thiserror::Error;
 pub(crate) use client_auth::{ClientAuth, decode};
 pub(crate) use config::Certificates;
 pub(crate) use files::{FileError, authorities, certificates, client_authorities, may_issue};
-pub(crate) use hosts::{HostKey, HostKeys};
+pub(crate) use hosts::HostKey;
 pub(crate) use internal_ca::CaError;
 pub(crate) use name::NameError;
 pub(crate) use plan::TlsPlan;

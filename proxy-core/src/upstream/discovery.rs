@@ -12,7 +12,6 @@ mod listing;
 mod tests;
 mod wanted;
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
