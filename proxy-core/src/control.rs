@@ -6,6 +6,7 @@
 mod change;
 mod facts;
 mod figures;
+mod hosts;
 mod listeners;
 mod reconciler;
 mod routes;

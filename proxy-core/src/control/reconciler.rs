@@ -6,14 +6,16 @@ use std::sync::{self, Arc, PoisonError};
 use std::time::Duration;
 
 use caddy_config::{self as model, Config};
+use route_sources::Applied;
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::sync::{Mutex, Notify, oneshot};
+use tokio::sync::{Mutex, Notify, oneshot, watch};
 use tokio::time::Instant;
 use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
 
 use super::listeners::{self, Listeners, Next};
-use super::{Applied, Commit, Part};
+use super::hosts::Hosted;
+use super::{Applied as Loaded, Commit, Part};
 use crate::clock;
 use crate::config::compile::{self, Compiled, Surroundings};
 use crate::config::{BuildError, BuildErrors};
@@ -44,6 +46,10 @@ pub(crate) struct Reconciler {
     pub(super) workers: Vec<Arc<Worker>>,
     running: Snapshot<Running>,
     pub(super) state: Arc<Mutex<State>>,
+    /// What the sources of routes say.
+    pub(super) hosted: Arc<Mutex<Hosted>>,
+    /// The revision of the store that requests see.
+    pub(super) applied: watch::Sender<Option<Applied>>,
     /// There is another view.
     pub(super) published: Notify,
     /// Views that were replaced. Requests may still use them, but none drops the last reference: that takes a while if
@@ -105,6 +111,8 @@ impl Reconciler {
             })),
             tasks: Tasks::default(),
             published: Notify::new(),
+            hosted: Arc::default(),
+            applied: watch::Sender::new(None),
             old_views: sync::Mutex::default(),
             parts: sync::Mutex::default(),
             started: AtomicBool::new(false),
@@ -141,7 +149,7 @@ impl Reconciler {
     }
 
     /// The first load, before anybody else can ask for one.
-    pub(crate) fn begin(&self, config: &Config) -> Result<Applied, BuildErrors> {
+    pub(crate) fn begin(&self, config: &Config) -> Result<Loaded, BuildErrors> {
         match self.state.try_lock() {
             Ok(mut state) => self.apply(&mut state, config),
             Err(_) => Err(BuildErrors(vec![BuildError::Fault])),
@@ -149,7 +157,7 @@ impl Reconciler {
     }
 
     /// See [`Control::load`](super::Control::load).
-    pub(crate) async fn load(self: Arc<Self>, config: Config) -> Result<Applied, BuildErrors> {
+    pub(crate) async fn load(self: Arc<Self>, config: Config) -> Result<Loaded, BuildErrors> {
         let (told, outcome) = oneshot::channel();
         let this = Arc::clone(&self);
         // A task of its own, which nobody can give up halfway.
@@ -159,7 +167,7 @@ impl Reconciler {
         outcome.await.unwrap_or(Err(BuildError::Fault.into()))
     }
 
-    async fn load_next(self: Arc<Self>, config: Config) -> Result<Applied, BuildErrors> {
+    async fn load_next(self: Arc<Self>, config: Config) -> Result<Loaded, BuildErrors> {
         let mut state = Arc::clone(&self.state).lock_owned().await;
         // If one was removed before the threads have started.
         self.close_removed(&mut state).await;
@@ -258,13 +266,13 @@ impl Reconciler {
     }
 
     /// Makes `config` run, or changes nothing; and counts that.
-    fn apply(&self, state: &mut State, config: &Config) -> Result<Applied, BuildErrors> {
+    fn apply(&self, state: &mut State, config: &Config) -> Result<Loaded, BuildErrors> {
         let result = self.apply_uncounted(state, config);
         self.surroundings.metrics.loaded(result.is_ok(), clock::wall());
         result
     }
 
-    fn apply_uncounted(&self, state: &mut State, config: &Config) -> Result<Applied, BuildErrors> {
+    fn apply_uncounted(&self, state: &mut State, config: &Config) -> Result<Loaded, BuildErrors> {
         if self.stop.is_cancelled() {
             return Err(BuildErrors(vec![BuildError::Stopping]));
         }
@@ -294,7 +302,7 @@ impl Reconciler {
             }
         }
         state.listeners.become_next(&mut next);
-        let view = View::new(view, tables);
+        let view = View::new(view, tables).with_hosts(last.hosts.clone());
         view.settle_logs();
         let geo = view.geo.clone();
         self.publish(view, last);
@@ -306,7 +314,7 @@ impl Reconciler {
             listeners: state.listeners.all().cloned().collect(),
         });
         let name = |listener: &Arc<Listener>| listener.address.to_string();
-        let applied = Applied {
+        let applied = Loaded {
             revision,
             warnings,
             added: next.added.iter().map(|(listener, _)| name(listener)).collect(),
