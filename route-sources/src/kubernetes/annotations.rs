@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use ipnet::IpNet;
-use route_store::document::{RawFields, RawHeaders};
+use route_store::document::{LOAD_BALANCING as POLICIES, RawField, RawFields, RawHeaders};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use thiserror::Error;
@@ -118,7 +119,11 @@ impl Annotations {
             reader.errors.push(AnnotationError::Handlers);
         }
         let annotations = Self {
-            load_balancing: reader.word(LOAD_BALANCING, "the name of a policy, such as `least_conn`"),
+            load_balancing: reader.value(
+                LOAD_BALANCING,
+                "the name of a policy that needs no settings, such as `least_conn`",
+                |name| POLICIES.contains(&name).then(|| name.to_owned()),
+            ),
             redirect: reader.value(REDIRECT, "`true` or `false`", |text| text.parse().ok()),
             headers: reader.headers(allow_handlers),
             handlers,
@@ -129,6 +134,34 @@ impl Annotations {
             Ok(annotations)
         } else {
             Err(reader.errors)
+        }
+    }
+}
+
+/// Changes of fields, as an annotation has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fields {
+    #[serde(default)]
+    add: BTreeMap<String, String>,
+    #[serde(default)]
+    set: BTreeMap<String, String>,
+    #[serde(default)]
+    remove: Vec<String>,
+}
+
+// === impl Fields ===
+
+impl From<Fields> for RawFields {
+    fn from(fields: Fields) -> Self {
+        let list = |fields: BTreeMap<String, String>| {
+            let fields = fields.into_iter();
+            fields.map(|(name, value)| RawField { name, value }).collect()
+        };
+        Self {
+            add: list(fields.add),
+            set: list(fields.set),
+            remove: fields.remove,
         }
     }
 }
@@ -181,13 +214,11 @@ impl Reader<'_> {
 
     /// Values of fields have placeholders, some of which show what only the proxy may read.
     fn fields(&mut self, name: &'static str, trusted: bool) -> Option<RawFields> {
-        let expected =
-            r#"JSON such as {"set":[{"name":"X-Frame-Options","value":"DENY"}],"remove":["Server"]}"#;
-        let fields: RawFields = self.json(name, expected, |_| true)?;
+        let expected = r#"JSON such as {"set":{"X-Frame-Options":"DENY"},"remove":["Server"]}"#;
+        let fields = RawFields::from(self.json::<Fields>(name, expected, |_| true)?);
         let reads = |value: &str| {
-            ["{env.", "{file.", "{system.", "{$"]
-                .iter()
-                .any(|start| value.contains(start))
+            let starts = ["{env.", "{file.", "{system.", "{$"];
+            starts.iter().any(|start| value.contains(start))
         };
         let mut written = fields.add.iter().chain(&fields.set);
         if !trusted && written.any(|field| reads(&field.value)) {

@@ -1,6 +1,6 @@
 //! What Ingresses claim of a host, and the document that comes of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use route_store::HostName;
@@ -124,6 +124,15 @@ impl Claims {
         }
     }
 
+    fn tls(&self) -> Option<RawTls> {
+        let (_, files) = self.certificate.as_ref()?;
+        Some(RawTls {
+            certificate: files.certificate.to_string_lossy().into_owned(),
+            key: files.key.to_string_lossy().into_owned(),
+            redirect: self.redirect,
+        })
+    }
+
     fn owners(&self) -> Vec<Key> {
         let mut owners: Vec<_> = self.places.values().map(|claim| claim.owner.clone()).collect();
         owners.sort();
@@ -143,25 +152,25 @@ impl Claims {
         claims.sort_by(|one, other| one.place.order(&other.place));
         let mut rest = None;
         let mut paths = Vec::new();
+        let mut seen = BTreeSet::new();
         for claim in claims {
             if claim.place.is_root() && claim.headers.is_none() {
                 rest = Some(claim.target.clone());
                 continue;
             }
+            // The path itself may be that of an exact place, which comes first.
+            let mut patterns = claim.place.patterns();
+            patterns.retain(|pattern| seen.insert(pattern.to_lowercase()));
             paths.push(RawPath {
-                patterns: claim.place.patterns(),
-                headers: claim.headers.clone(),
+                patterns,
+                headers: claim.headers.clone().map(Box::new),
                 target: claim.target.clone(),
             });
         }
         Raw {
             schema_version: SCHEMA_VERSION,
             host: host.to_string(),
-            tls: self.certificate.as_ref().map(|(_, files)| RawTls {
-                certificate: files.certificate.to_string_lossy().into_owned(),
-                key: files.key.to_string_lossy().into_owned(),
-                redirect: self.redirect,
-            }),
+            tls: self.tls().map(Box::new),
             paths,
             target: rest.unwrap_or_else(not_found),
             ..Raw::default()

@@ -26,6 +26,9 @@ pub(super) enum PathError {
     Type,
 }
 
+/// What patterns do not take literally.
+const SPECIAL: [char; 7] = ['*', '?', '\\', '{', '}', '[', ']'];
+
 // === impl Place ===
 
 impl Place {
@@ -38,7 +41,7 @@ impl Place {
             "ImplementationSpecific" => (false, path.strip_suffix("/*").unwrap_or(path)),
             _ => return Err(PathError::Type),
         };
-        if path.contains(['*', '{', '}']) {
+        if path.contains(SPECIAL) {
             return Err(PathError::Special);
         }
         if exact && !path.starts_with('/') || !path.is_empty() && !path.starts_with('/') {
@@ -62,7 +65,7 @@ impl Place {
     /// What is below the part of a refused path that can be taken literally, unless that is all of the host. Nobody else may
     /// serve it, as they would do so without what its Ingress asks for.
     pub(super) fn literal(path: &str) -> Option<Self> {
-        let (start, _) = path.split_once(['*', '{', '}']).unwrap_or((path, ""));
+        let (start, _) = path.split_once(SPECIAL).unwrap_or((path, ""));
         let end = if start.len() == path.len() {
             start.len()
         } else {
@@ -184,6 +187,7 @@ mod tests {
             ("Prefix", "/a/*", PathError::Special),
             ("ImplementationSpecific", "/*/a", PathError::Special),
             ("Exact", "/{env.A}", PathError::Special),
+            ("Prefix", "/[a]", PathError::Special),
             ("Regex", "/a", PathError::Type),
         ] {
             assert_eq!(Place::parse(kind, Some(path)), Err(error), "{kind} {path}");

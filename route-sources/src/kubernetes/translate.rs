@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::networking::v1::Ingress;
 use route_store::HostName;
+use route_store::document::{MAX_UPSTREAMS, RawTarget};
 
 use self::owner::Owner;
 use self::report::Report;
@@ -145,13 +146,7 @@ impl World<'_> {
     }
 
     /// What is at a place. Everything that is wrong is reported, and answered with 503.
-    fn target(
-        &self,
-        owner: &Owner<'_>,
-        rule: &Rule<'_>,
-        apps: &mut Apps,
-        report: &mut Report,
-    ) -> route_store::document::RawTarget {
+    fn target(&self, owner: &Owner<'_>, rule: &Rule<'_>, apps: &mut Apps, report: &mut Report) -> RawTarget {
         let found = match self.backends.find(&owner.key.namespace, rule.backend) {
             Ok(found) => found,
             Err(error) => {
@@ -161,7 +156,13 @@ impl World<'_> {
         };
         let Some(app) = &owner.annotations.doors else {
             return match self.backends.upstreams(&found) {
-                Ok(upstreams) => owner.proxy(upstreams),
+                Ok(mut upstreams) => {
+                    if upstreams.len() > MAX_UPSTREAMS {
+                        upstreams.truncate(MAX_UPSTREAMS);
+                        report.crowded(rule, owner.key, MAX_UPSTREAMS);
+                    }
+                    owner.proxy(upstreams)
+                }
                 Err(error) => {
                     report.rule(rule, owner.key, &error);
                     closed()

@@ -66,7 +66,7 @@ fn handlers_are_refused_unless_they_are_allowed() {
 #[test]
 fn fields_cannot_show_what_only_the_proxy_may_read() {
     for value in ["{env.TOKEN}", "a{file./etc/passwd}", "{system.hostname}"] {
-        let json = serde_json::json!({ "set": [{ "name": "X", "value": value }] });
+        let json = serde_json::json!({ "set": { "X": value } });
         let given = [("doorway.dev/response-headers".to_owned(), json.to_string())];
         let given = given.into_iter().collect();
         let name = RESPONSE_HEADERS;

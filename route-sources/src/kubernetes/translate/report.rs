@@ -39,6 +39,15 @@ impl Report {
         self.ingress(Some(rule.host.to_string()), key, reason, false);
     }
 
+    /// More is behind a path than can be used.
+    pub(super) fn crowded(&mut self, rule: &Rule<'_>, key: &Key, most: usize) {
+        let shown = rule.place.shown();
+        let reason = format!(
+            "path `{shown}`: the Service has more addresses than {most}, and the others are left out"
+        );
+        self.ingress(Some(rule.host.to_string()), key, reason, true);
+    }
+
     /// A path is another's.
     pub(super) fn lost(&mut self, host: &HostName, key: &Key, place: &Place, winner: &Claim) {
         let by = if winner.owner == *key {

@@ -294,7 +294,7 @@ fn the_longest_path_comes_first_and_what_nobody_serves_is_not_found() {
         .iter()
         .map(|path| path.patterns.join(" "))
         .collect();
-    assert_eq!(patterns, ["/a/b /a/b/*", "/a", "/a /a/*"]);
+    assert_eq!(patterns, ["/a/b /a/b/*", "/a", "/a/*"]);
     assert_eq!(document.target.handlers[0]["status_code"], 404);
 }
 
@@ -357,6 +357,56 @@ fn an_ingress_with_only_a_default_backend_needs_a_setting() {
         addresses(&document(&world.translate(), "any.test").target),
         ["10.0.0.1:8080"]
     );
+}
+
+#[test]
+fn a_document_that_is_refused_costs_only_the_ingress_that_is_wrong() {
+    let annotations = json!({ "doorway.dev/response-headers": r#"{"set":{"no name":"a"}}"# });
+    let spec = json!({ "rules": [rule("a.test", &[("Prefix", "/x", "web")])] });
+    let world = world()
+        .service("web", &["10.0.0.1"])
+        .ingress("good", 9, json!({}), one_rule("a.test", "web"))
+        .ingress("wrong", 1, annotations, spec);
+    let translation = world.translate();
+    let document = document(&translation, "a.test");
+    assert!(is_closed(&document.paths[0].target));
+    assert_eq!(addresses(&document.target), ["10.0.0.1:8080"]);
+    assert!(reasons(&translation)[0].starts_with("a.test ingress shop/wrong"));
+}
+
+#[test]
+fn a_host_that_cannot_be_a_document_is_held_and_goes_to_no_other_source() {
+    let mut world = world().service("web", &["10.0.0.1"]);
+    for number in 0..4 {
+        let path = |path| format!("/{number}/{path}");
+        let paths: Vec<_> = (0..150).map(path).collect();
+        let paths: Vec<_> = paths
+            .iter()
+            .map(|path| ("Prefix", path.as_str(), "web"))
+            .collect();
+        let spec = json!({ "rules": [rule("a.test", &paths)] });
+        world = world.ingress(&format!("many-{number}"), 9, json!({}), spec);
+    }
+    let translation = world.translate();
+    assert!(matches!(&translation.routes[..], [Route::Held(_)]));
+    assert_eq!(translation.invalid.len(), 1);
+}
+
+#[test]
+fn more_addresses_than_a_document_can_have_are_left_out() {
+    let pods: Vec<_> = (0..1100)
+        .map(|number| format!("10.0.{}.{}", number / 250, number % 250))
+        .collect();
+    let pods: Vec<_> = pods.iter().map(String::as_str).collect();
+    let world = world()
+        .service("web", &pods)
+        .ingress("a", 1, json!({}), one_rule("a.test", "web"));
+    let translation = world.translate();
+    assert_eq!(
+        addresses(&document(&translation, "a.test").target).len(),
+        MAX_UPSTREAMS
+    );
+    assert!(reasons(&translation)[0].contains("the others are left out"));
 }
 
 #[test]
