@@ -1,6 +1,8 @@
 //! Where routes come from, and one merge of them.
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "kubernetes")]
+pub mod kubernetes;
 pub mod merge;
 mod snapshot;
 pub mod status;
