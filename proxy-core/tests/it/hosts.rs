@@ -11,10 +11,10 @@ use proxy_core::Options;
 use route_sources::{HostDocument, Invalid, Kind, Publisher, Route, Snapshot, channel};
 use serde_json::{Value, json};
 
+use crate::support::message::Head;
 use crate::support::rig::{Rig, options};
 use crate::support::wait::eventually;
 use crate::support::wire::Message;
-use crate::support::message::Head;
 
 /// A proxy whose hosts a test gives.
 struct Stage {
@@ -40,7 +40,10 @@ impl Answer {
 impl From<Message> for Answer {
     fn from(message: Message) -> Self {
         let body = String::from_utf8(message.body).expect("it is text");
-        Self { head: message.head, body }
+        Self {
+            head: message.head,
+            body,
+        }
     }
 }
 
@@ -86,7 +89,11 @@ impl Stage {
     /// Gives what a source says, and waits until requests see it.
     async fn say(&self, kind: Kind, routes: Vec<Route>) {
         let marker = format!("marker {}", routes.len());
-        let source = if kind == Kind::Docker { &self.docker } else { &self.kubernetes };
+        let source = if kind == Kind::Docker {
+            &self.docker
+        } else {
+            &self.kubernetes
+        };
         // What cannot be read is told with the rest, so that a test knows that the snapshot has come.
         let unread = |reason: &str| Invalid {
             host: None,
@@ -103,7 +110,8 @@ impl Stage {
             let seen = async || {
                 let status = self.rig.control().hosts().await;
                 let mut all = status.sources.iter().filter(|source| source.kind == kind);
-                let is_known = all.any(|source| source.invalid.iter().any(|invalid| invalid.reason == reason));
+                let is_known =
+                    all.any(|source| source.invalid.iter().any(|invalid| invalid.reason == reason));
                 is_known.then_some(())
             };
             eventually("the snapshot is known", seen).await;

@@ -17,12 +17,17 @@ async fn the_larger_source_wins_and_the_next_takes_over_when_it_is_gone() {
     );
     let stage = Stage::with("http://a.test:0 {\n\tbind 127.0.0.1\n\trespond \"file\"\n}\n").await;
     let body = async || stage.get("a.test", "/").await.text().to_owned();
-    stage.say(Kind::Kubernetes, vec![to("a.test", kubernetes.addr())]).await;
+    stage
+        .say(Kind::Kubernetes, vec![to("a.test", kubernetes.addr())])
+        .await;
     stage.say(Kind::Docker, vec![to("a.test", docker.addr())]).await;
     assert_eq!(body().await, "kubernetes");
     let conflicts = stage.rig.control().hosts().await.conflicts;
     assert_eq!(conflicts.len(), 1);
-    assert_eq!((conflicts[0].winner, &conflicts[0].shadowed[0]), (Kind::Kubernetes, &Kind::Docker));
+    assert_eq!(
+        (conflicts[0].winner, &conflicts[0].shadowed[0]),
+        (Kind::Kubernetes, &Kind::Docker)
+    );
     stage.say(Kind::Kubernetes, Vec::new()).await;
     assert_eq!(body().await, "docker");
     stage.say(Kind::Docker, Vec::new()).await;
@@ -54,8 +59,14 @@ async fn a_change_of_one_host_touches_no_connection_of_another() {
     assert_eq!(Answer::from(client.ask(ask).await).text(), "one");
     for number in 0..3 {
         let host = format!("b{number}.test");
-        stage.say(Kind::Docker, vec![steady.clone(), to(&host, other.addr())]).await;
-        assert_eq!(Answer::from(client.ask(ask).await).text(), "one", "over the same connection");
+        stage
+            .say(Kind::Docker, vec![steady.clone(), to(&host, other.addr())])
+            .await;
+        assert_eq!(
+            Answer::from(client.ask(ask).await).text(),
+            "one",
+            "over the same connection"
+        );
         assert_eq!(stage.get(&host, "/").await.text(), "other");
     }
     assert_eq!(one.accepted(), 1, "the upstream's connection is the same too");
@@ -74,9 +85,15 @@ async fn a_request_in_flight_ends_although_its_host_is_removed() {
     client.send("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n").await;
     let mut upstream = within("a connection", origin.accept()).await;
     within("the request", upstream.head()).await;
-    upstream.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello").await;
+    upstream
+        .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello")
+        .await;
     stage.say(Kind::Docker, Vec::new()).await;
-    assert_eq!(stage.get("a.test", "/").await.head.status(), 404, "for others it is gone");
+    assert_eq!(
+        stage.get("a.test", "/").await.head.status(),
+        404,
+        "for others it is gone"
+    );
     upstream.send("world").await;
     let answer = Answer::from(within("the answer", client.answer()).await);
     assert_eq!((answer.head.status(), answer.text()), (200, "helloworld"));
@@ -88,13 +105,23 @@ async fn a_route_that_cannot_be_built_keeps_its_previous_version_and_is_listed()
     let stage = Stage::new().await;
     stage.say(Kind::Docker, vec![to("a.test", origin.addr())]).await;
     let broken = |host: &str| route(json!({"host": host, "handlers": [{"handler": "no_such_handler"}]}));
-    stage.say(Kind::Docker, vec![broken("a.test"), broken("b.test")]).await;
+    stage
+        .say(Kind::Docker, vec![broken("a.test"), broken("b.test")])
+        .await;
     assert_eq!(stage.get("a.test", "/").await.text(), "before");
-    assert_eq!(stage.get("b.test", "/").await.head.status(), 503, "there is no version before");
+    assert_eq!(
+        stage.get("b.test", "/").await.head.status(),
+        503,
+        "there is no version before"
+    );
     let unbuilt = stage.rig.control().hosts().await.unbuilt;
     let told: Vec<_> = unbuilt.iter().map(|one| (one.place.as_str(), one.kept)).collect();
     assert_eq!(told, [("a.test", true), ("b.test", false)]);
-    assert!(unbuilt[0].reason.contains("unknown or unsupported handler"), "{}", unbuilt[0].reason);
+    assert!(
+        unbuilt[0].reason.contains("unknown or unsupported handler"),
+        "{}",
+        unbuilt[0].reason
+    );
     stage.say(Kind::Docker, vec![to("a.test", origin.addr())]).await;
     assert!(stage.rig.control().hosts().await.unbuilt.is_empty());
 }

@@ -49,13 +49,22 @@ async fn the_first_path_that_matches_is_taken_and_fields_are_changed_on_the_way(
         "upstreams": [{"address": rest.addr().to_string()}]
     });
     stage.say(Kind::Docker, vec![route(document)]).await;
-    for (path, body) in [("/api/x", "api"), ("/v1", "api"), ("/api/never", "api"), ("/", "rest")] {
+    for (path, body) in [
+        ("/api/x", "api"),
+        ("/v1", "api"),
+        ("/api/never", "api"),
+        ("/", "rest"),
+    ] {
         let answer = stage.get("shop.test", path).await;
         assert_eq!((answer.head.status(), answer.text()), (200, body), "{path}");
         assert_eq!(answer.head.field("x-edge").as_deref(), Some("1"), "{path}");
     }
     let requests = api.requests();
-    assert!(requests.iter().all(|request| request.head.field("x-path").as_deref() == Some("api")));
+    assert!(
+        requests
+            .iter()
+            .all(|request| request.head.field("x-path").as_deref() == Some("api"))
+    );
     assert!(rest.only_request().head.field("x-path").is_none());
 }
 
@@ -63,9 +72,15 @@ async fn the_first_path_that_matches_is_taken_and_fields_are_changed_on_the_way(
 async fn handlers_and_routes_of_skippers_serve_hosts_too() {
     let stage = Stage::new().await;
     let routes = vec![
-        route(json!({"host": "a.test", "handlers": [{"handler": "static_response", "status_code": 201, "body": "a"}]})),
-        route(json!({"host": "b.test", "eskip": "r: Path(\"/x\") -> status(202) -> inlineContent(\"b\") -> <shunt>;"})),
-        route(json!({"host": "c.test", "paths": [{"patterns": ["/x"], "handlers": [{"handler": "static_response", "body": "c"}]}]})),
+        route(
+            json!({"host": "a.test", "handlers": [{"handler": "static_response", "status_code": 201, "body": "a"}]}),
+        ),
+        route(
+            json!({"host": "b.test", "eskip": "r: Path(\"/x\") -> status(202) -> inlineContent(\"b\") -> <shunt>;"}),
+        ),
+        route(
+            json!({"host": "c.test", "paths": [{"patterns": ["/x"], "handlers": [{"handler": "static_response", "body": "c"}]}]}),
+        ),
     ];
     stage.say(Kind::Kubernetes, routes).await;
     for (host, path, status, body) in [
@@ -76,7 +91,11 @@ async fn handlers_and_routes_of_skippers_serve_hosts_too() {
         ("c.test", "/", 404, ""),
     ] {
         let answer = stage.get(host, path).await;
-        assert_eq!((answer.head.status(), answer.text()), (status, body), "{host}{path}");
+        assert_eq!(
+            (answer.head.status(), answer.text()),
+            (status, body),
+            "{host}{path}"
+        );
     }
 }
 
@@ -108,7 +127,9 @@ async fn what_cannot_be_connected_to_is_not_the_answer_while_another_upstream_ca
     let stage = Stage::new().await;
     let upstreams = json!([{"address": address.to_string()}, {"address": origin.addr().to_string()}]);
     let document = json!({"host": "a.test", "load_balancing": "first", "upstreams": upstreams});
-    stage.say(Kind::Docker, vec![route(document), to("b.test", address)]).await;
+    stage
+        .say(Kind::Docker, vec![route(document), to("b.test", address)])
+        .await;
     assert_eq!(stage.get("a.test", "/").await.text(), "hello");
     assert_eq!(stage.get("b.test", "/").await.head.status(), 502);
 }
