@@ -182,14 +182,14 @@ impl Reconciler {
         wanted: BTreeMap<Kind, (Settings, Option<Job>)>,
         stop: &CancellationToken,
     ) {
-        let is_gone = |kind: &Kind, runs: &Running| {
-            wanted
-                .get(kind)
-                .is_none_or(|(settings, _)| *settings != runs.settings)
-        };
+        let (mut kinds, mut jobs) = (BTreeMap::new(), Vec::new());
+        for (kind, (settings, job)) in wanted {
+            jobs.extend(job.map(|job| (kind, settings.clone(), job)));
+            kinds.insert(kind, settings);
+        }
         let gone: Vec<Kind> = running
             .iter()
-            .filter(|(kind, runs)| is_gone(kind, runs))
+            .filter(|(kind, runs)| kinds.get(kind) != Some(&runs.settings))
             .map(|(kind, _)| *kind)
             .collect();
         for kind in gone {
@@ -197,12 +197,11 @@ impl Reconciler {
                 ended.stop.cancel();
             }
             // What another source of the kind says will take its place at once; without one its routes go.
-            if !wanted.contains_key(&kind) {
+            if !kinds.contains_key(&kind) {
                 self.take_snapshot(kind, Arc::new(Snapshot::default())).await;
             }
         }
-        for (kind, (settings, job)) in wanted {
-            let Some(job) = job else { continue };
+        for (kind, settings, job) in jobs {
             let (publisher, snapshots) = channel();
             let own = stop.child_token();
             let ended = own.clone();

@@ -1,7 +1,4 @@
-//! The tests of the crate as its users see it.
-
-mod readme;
-//! Every store against the suite, and against what goes wrong outside.
+//! Every store against the suite, and against what goes wrong outside; and what the READMEs say.
 
 #![allow(
     clippy::panic,
@@ -11,3 +8,4 @@ mod readme;
 )]
 
 mod memory;
+mod readme;
