@@ -4,6 +4,8 @@
 #[cfg(feature = "kubernetes")]
 pub mod kubernetes;
 pub mod merge;
+#[cfg(feature = "docker")]
+pub mod docker;
 mod snapshot;
 pub mod status;
 
