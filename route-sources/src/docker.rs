@@ -40,7 +40,7 @@ pub struct DockerSource {
     settings: DockerSettings,
     publisher: Publisher,
     remembered: Remembered,
-    jitter: Box<dyn FnMut() -> f64 + Send>,
+    jitter: Box<dyn FnMut() -> f64 + Send + Sync>,
 }
 
 // === impl DockerSource ===
@@ -58,7 +58,7 @@ impl DockerSource {
 
     /// Spreads the attempts to reach a daemon that is away: `jitter` gives numbers from 0 to 1. Default: always 0.
     #[must_use]
-    pub fn with_jitter(self, jitter: impl FnMut() -> f64 + Send + 'static) -> Self {
+    pub fn with_jitter(self, jitter: impl FnMut() -> f64 + Send + Sync + 'static) -> Self {
         let jitter = Box::new(jitter);
         Self { jitter, ..self }
     }

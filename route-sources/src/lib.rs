@@ -1,11 +1,11 @@
 //! Where routes come from, and one merge of them.
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "docker")]
+pub mod docker;
 #[cfg(feature = "kubernetes")]
 pub mod kubernetes;
 pub mod merge;
-#[cfg(feature = "docker")]
-pub mod docker;
 mod snapshot;
 pub mod status;
 

@@ -139,7 +139,7 @@ impl Endpoint {
     pub fn tls(address: &str, files: TlsFiles) -> Result<Self, EndpointError> {
         let rest = address
             .strip_prefix("https://")
-            .or(address.strip_prefix("tcp://"));
+            .or_else(|| address.strip_prefix("tcp://"));
         let address = authority(rest.ok_or(EndpointError("with files for TLS it begins with `https://`"))?)?;
         Ok(Self::Tls { address, files })
     }
@@ -165,7 +165,9 @@ impl FromStr for Endpoint {
                 "`https://` needs the files of a certificate, a key and an authority",
             ));
         }
-        let rest = given.strip_prefix("tcp://").or(given.strip_prefix("http://"));
+        let rest = given
+            .strip_prefix("tcp://")
+            .or_else(|| given.strip_prefix("http://"));
         rest.ok_or(EndpointError(
             "it begins with `unix://`, `tcp://`, `http://` or `https://`",
         ))

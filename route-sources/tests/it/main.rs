@@ -2,3 +2,5 @@
 
 #[cfg(feature = "kubernetes")]
 mod kubernetes;
+#[cfg(feature = "docker")]
+mod docker;
