@@ -18,14 +18,14 @@ pub(super) fn raw(targets: &[(&Definition, Vec<RawUpstream>)]) -> Raw {
         schema_version: SCHEMA_VERSION,
         host: hosts.next().unwrap_or_default(),
         aliases: hosts.collect(),
-        tls: first.tls.clone(),
+        tls: first.tls.clone().map(Box::new),
         ..Raw::default()
     };
     for (definition, upstreams) in targets {
         let target = target(definition, upstreams.clone());
         // The fields of the host are changed at all paths, so those of one of several routes stay with it.
         if definition.paths.is_empty() && (targets.len() == 1 || definition.headers.is_none()) {
-            raw.headers = definition.headers.clone();
+            raw.headers = definition.headers.clone().map(Box::new);
             raw.target = target;
             continue;
         }
@@ -35,7 +35,7 @@ pub(super) fn raw(targets: &[(&Definition, Vec<RawUpstream>)]) -> Raw {
         }
         raw.paths.push(RawPath {
             patterns,
-            headers: definition.headers.clone(),
+            headers: definition.headers.clone().map(Box::new),
             target,
         });
     }
