@@ -10,6 +10,7 @@ mod encode;
 mod error;
 mod handlers;
 mod health;
+pub(crate) mod hosts;
 mod https;
 mod limits;
 mod logs;

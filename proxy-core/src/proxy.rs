@@ -138,7 +138,8 @@ impl Proxy {
         let mut workers = Vec::new();
         let mut new_worker = || {
             let metrics = Arc::clone(&surroundings.metrics);
-            let worker = Arc::new(Worker::new(workers.len(), Arc::clone(&shared), metrics));
+            let places = Arc::clone(surroundings.resolvers.places());
+            let worker = Arc::new(Worker::new(workers.len(), Arc::clone(&shared), metrics, places));
             surroundings.slots.add_worker(Arc::clone(&worker.tally));
             workers.push(Arc::clone(&worker));
             worker
@@ -345,6 +346,7 @@ fn surroundings(options: &Options) -> Result<Surroundings, BuildErrors> {
         filters: options.filters.clone(),
         predicates: options.predicates.clone(),
         environment: options.environment.clone(),
+        plain: Arc::default(),
         bare_line_feeds: options.bare_line_feeds,
         strict: options.strict,
     })
