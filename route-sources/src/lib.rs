@@ -1,6 +1,8 @@
 //! Where routes come from, and one merge of them.
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "kubernetes")]
+pub mod kubernetes;
 pub mod merge;
 mod snapshot;
 pub mod status;
@@ -8,6 +10,6 @@ pub mod store;
 
 pub use merge::{Claim, Collision, Conflict, Delta, Merge, Merged, Served, merge};
 pub use route_store::{HostDocument, HostName, Problems, Revision};
-pub use snapshot::{Held, Invalid, Kind, Publisher, Route, Snapshot, Snapshots, channel};
+pub use snapshot::{Applied, Held, Invalid, Kind, Publisher, Route, Snapshot, Snapshots, channel};
 pub use status::{SourceStatus, Status};
 pub use store::{Applied, StoreHandle, StoreSource};

@@ -155,7 +155,10 @@ fn source(
         None if !proxy.upstreams.iter().any(has_placeholders) => {
             let mut sources = Sources::new(compiler, reach);
             let upstreams = proxy.upstreams.iter().map(|upstream| sources.fixed(upstream));
-            Source::Fixed(upstreams.collect::<Option<_>>()?)
+            let mut upstreams = upstreams.collect::<Option<Vec<_>>>()?;
+            // There may be many sites with few upstreams each.
+            upstreams.shrink_to_fit();
+            Source::Fixed(upstreams)
         }
         _ => {
             let (dynamic, queries) = Sources::new(compiler, reach).compile(proxy)?;

@@ -1,16 +1,17 @@
 //! The hosts that sources of routes define: each is a site of its own, and one is replaced without a look at the others.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::BuildHasher as _;
 use std::iter;
 use std::sync::Arc;
 
-use route_sources::HostName;
+use route_sources::{HostName, Kind};
 
 use super::proxy::{self, Proxy};
 use super::view::{ClusterId, Clusters, Rules};
 use crate::geo::{Source, Terms};
 use crate::skipper::table::Table;
+use crate::tls::HostKey;
 use crate::upstream::cluster::Cluster;
 
 /// The parts that a change copies one of. A power of two.
@@ -27,6 +28,8 @@ pub(crate) struct Hosts {
     demanding: Arc<BTreeMap<HostName, Arc<Site>>>,
     /// Sites that ask what connections are.
     asking: usize,
+    /// Sources that have not said yet what they know.
+    awaited: BTreeSet<Kind>,
 }
 
 /// Sources name these hosts: nobody chooses them so that they collide.
@@ -40,6 +43,8 @@ pub(crate) struct Site {
     pub(crate) rules: Rules,
     pub(super) tables: Box<[Arc<Table>]>,
     clusters: Clusters,
+    /// What clients of HTTPS are shown.
+    key: Option<Arc<HostKey>>,
     /// Who knows the countries of clients, and how each is kept up to date.
     geo: Box<[(Arc<Source>, Terms)]>,
 }
@@ -135,6 +140,33 @@ impl Hosts {
         self.asking > 0
     }
 
+    /// Whether this name has a site of its own.
+    pub(crate) fn has(&self, name: &HostName) -> bool {
+        self.find(name.as_str()).is_some()
+    }
+
+    /// The same, but that these sources have not said yet what they know.
+    pub(crate) fn awaiting(mut self, kinds: BTreeSet<Kind>) -> Self {
+        self.awaited = kinds;
+        self
+    }
+
+    /// The same, once a source has said what it knows.
+    pub(crate) fn without_awaiting(mut self, kind: Kind) -> Self {
+        self.awaited.remove(&kind);
+        self
+    }
+
+    /// Whether a source has not said yet what it knows.
+    pub(crate) fn awaits(&self, kind: Kind) -> bool {
+        self.awaited.contains(&kind)
+    }
+
+    /// Whether every source has said what it knows.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.awaited.is_empty()
+    }
+
     /// How many names there are.
     pub(crate) fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.len()).sum()
@@ -149,13 +181,20 @@ impl Site {
         clusters: Clusters,
         tables: Vec<Arc<Table>>,
         geo: Vec<(Arc<Source>, Terms)>,
+        key: Option<Arc<HostKey>>,
     ) -> Self {
         Self {
             rules,
             tables: tables.into(),
             clusters,
             geo: geo.into(),
+            key,
         }
+    }
+
+    /// Its certificate, if it has one of its own.
+    pub(crate) fn key(&self) -> Option<&Arc<HostKey>> {
+        self.key.as_ref()
     }
 
     /// Who knows the countries of clients, and how each is kept up to date.

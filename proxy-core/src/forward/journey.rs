@@ -310,7 +310,10 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             return Some(self.settle(response));
         }
         self.is_unhandled = true;
-        if self.server.strict {
+        if self.server.serves_hosts && !self.view.hosts.is_complete() {
+            return self.fail(Failure::from(Reason::NotLoaded).with_retry_after(1));
+        }
+        if self.server.strict || self.server.serves_hosts {
             return self.fail(Reason::NoRoute.into());
         }
         let mut response = Response::new(Body::empty());

@@ -1,1 +1,4 @@
 //! The tests of the crate as its users see it.
+
+#[cfg(feature = "kubernetes")]
+mod kubernetes;

@@ -46,5 +46,29 @@ fn a_host_takes_little_memory() {
 #[test]
 fn sizes() {
     macro_rules! size { ($($t:ty),*) => { $(println!("  {} {}", stringify!($t), size_of::<$t>());)* } }
-    size!(Site, crate::forward::view::Rules, crate::routing::routes::Routes, crate::routing::host_index::HostIndex, crate::routing::routes::Route, crate::routing::routes::Handler, crate::upstream::cluster::Cluster, crate::upstream::cluster::Source, crate::upstream::cluster::Upstream, crate::upstream::transport::Transport, crate::upstream::transport::Way, crate::upstream::resolve::Name, crate::upstream::resolve::Answer, crate::upstream::load::Slot, crate::upstream::standing::Standing, crate::upstream::health::Failures, crate::upstream::retry::Retry, crate::upstream::budget::Budget, crate::failure_log::FailureGates, crate::upstream::discovery::Dynamic, Raw, HostDocument, crate::upstream::health::Health);
+    size!(
+        Site,
+        crate::forward::view::Rules,
+        crate::routing::routes::Routes,
+        crate::routing::host_index::HostIndex,
+        crate::routing::routes::Route,
+        crate::routing::routes::Handler,
+        crate::upstream::cluster::Cluster,
+        crate::upstream::cluster::Source,
+        crate::upstream::cluster::Upstream,
+        crate::upstream::transport::Transport,
+        crate::upstream::transport::Way,
+        crate::upstream::resolve::Name,
+        crate::upstream::resolve::Answer,
+        crate::upstream::load::Slot,
+        crate::upstream::standing::Standing,
+        crate::upstream::health::Failures,
+        crate::upstream::retry::Retry,
+        crate::upstream::budget::Budget,
+        crate::failure_log::FailureGates,
+        crate::upstream::discovery::Dynamic,
+        Raw,
+        HostDocument,
+        crate::upstream::health::Health
+    );
 }
