@@ -12,4 +12,4 @@ pub use merge::{Claim, Collision, Conflict, Delta, Merge, Merged, Served, merge}
 pub use route_store::{HostDocument, HostName, Problems, Revision};
 pub use snapshot::{Applied, Held, Invalid, Kind, Publisher, Route, Snapshot, Snapshots, channel};
 pub use status::{SourceStatus, Status};
-pub use store::{Applied, StoreHandle, StoreSource};
+pub use store::{StoreHandle, StoreSource};

@@ -26,11 +26,11 @@ use tokio_util::sync::CancellationToken;
 
 use self::heartbeat::Heartbeat;
 use self::keeper::Keeper;
-pub use self::settings::{Applied, DataLoss, Newer, Settings, replica_id};
+pub use self::settings::{DataLoss, Newer, Settings, replica_id};
 use self::sync::Syncer;
 use self::table::{Table, Terms};
 use self::watch::Watcher;
-use crate::snapshot::Publisher;
+use crate::snapshot::{Applied, Publisher};
 
 /// Follows a store.
 #[derive(Debug)]

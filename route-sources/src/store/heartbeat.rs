@@ -9,8 +9,9 @@ use tokio::time::{self, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
+use super::Shared;
 use super::ask::within;
-use super::{Applied, Shared};
+use crate::snapshot::Applied;
 
 /// How many intervals a replica is remembered for.
 const INTERVALS: u32 = 3;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use route_store::{Epoch, Revision};
+use route_store::Epoch;
 
 /// How a store is followed, and what a replica says of itself.
 #[derive(Clone, Debug)]
@@ -58,17 +58,6 @@ pub enum DataLoss {
     Restore,
     /// What the store has counts, and be it nothing.
     Accept,
-}
-
-/// What requests see: told by whoever applies snapshots, once it has.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Applied {
-    /// The revision of the snapshot.
-    pub revision: Revision,
-    /// Since when, in seconds since 1970.
-    pub at: u64,
-    /// How many routes of it could not be applied.
-    pub invalid: u64,
 }
 
 /// A name for a replica: that of its machine, and 8 random hexadecimal digits.
