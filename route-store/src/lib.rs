@@ -2,6 +2,8 @@
 #![doc = include_str!("../README.md")]
 
 pub mod document;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod host;
 mod revision;
 mod store;

@@ -1,1 +1,3 @@
 //! The tests of the crate as its users see it.
+
+mod readme;
