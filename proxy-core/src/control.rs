@@ -9,6 +9,7 @@ mod figures;
 mod listeners;
 mod reconciler;
 mod routes;
+mod sources_api;
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -20,6 +21,7 @@ use crate::config::BuildErrors;
 
 pub use facts::{Authority, BreakerState, GeoState, PodState, RouteListing, UpstreamState};
 pub(crate) use reconciler::Reconciler;
+pub(crate) use sources_api::{Access, HostState, ServedHost, SourcesApi, SourcesView, Tokens};
 
 /// Replaces the configuration of a running proxy, and tells what it is. Cheap to clone.
 #[derive(Clone, Debug)]

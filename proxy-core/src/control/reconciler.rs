@@ -107,6 +107,7 @@ impl Reconciler {
             published: Notify::new(),
             old_views: sync::Mutex::default(),
             parts: sync::Mutex::default(),
+            sources: ArcSwapOption::empty(),
             started: AtomicBool::new(false),
             stop: CancellationToken::new(),
         }
@@ -182,6 +183,16 @@ impl Reconciler {
     /// See [`Control::revision`](super::Control::revision).
     pub(crate) fn revision(&self) -> u64 {
         self.running.current().revision
+    }
+
+    /// The sources of routes as the admin API sees them; `None` without any.
+    pub(crate) fn sources(&self) -> Option<Arc<SourcesApi>> {
+        self.sources.load_full()
+    }
+
+    /// Gives the admin API other sources of routes.
+    pub(crate) fn set_sources(&self, sources: Option<SourcesApi>) {
+        self.sources.store(sources.map(Arc::new));
     }
 
     /// What the running configuration says about the admin API.
