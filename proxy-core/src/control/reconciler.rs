@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{self, Arc, PoisonError};
 use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
 use caddy_config::{self as model, Config};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Mutex, Notify, oneshot};
@@ -13,7 +14,7 @@ use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
 
 use super::listeners::{self, Listeners, Next};
-use super::{Applied, Commit, Part};
+use super::{Applied, Commit, Part, SourcesApi};
 use crate::clock;
 use crate::config::compile::{self, Compiled, Surroundings};
 use crate::config::{BuildError, BuildErrors};
@@ -50,6 +51,8 @@ pub(crate) struct Reconciler {
     /// there are many routes or a log that nobody writes to any more.
     old_views: sync::Mutex<Vec<Arc<View>>>,
     parts: sync::Mutex<Vec<Arc<dyn Part>>>,
+    /// What the admin API is told of sources of routes.
+    sources: ArcSwapOption<SourcesApi>,
     pub(super) tasks: Tasks,
     started: AtomicBool,
     stop: CancellationToken,
