@@ -19,17 +19,16 @@ mod write;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
+use http::StatusCode;
 use http::header::{self, HeaderValue};
 use http::request::Parts;
-use http::{Method, StatusCode};
 use http_body::Body;
 use tokio_util::sync::CancellationToken;
 
-use self::access::Caller;
 use self::place::{Place, Want};
 use super::body::Room;
 use super::reply::Reply;
-use crate::control::{Access, SourcesApi};
+use crate::control::SourcesApi;
 
 /// The longest body: a document of 1 MiB.
 const MAX_BODY: usize = 1024 * 1024;
@@ -94,6 +93,7 @@ where
 async fn read(api: &SourcesApi, ask: &Ask<'_>, place: Place) -> Result<Reply, Refused> {
     match place {
         Place::List => list::hosts(api, &ask.head.uri).await,
+        Place::Documents => list::documents(api, &ask.head.uri).await,
         Place::Status => state::status(api).await,
         Place::Replicas => state::replicas(api).await,
         Place::One(host) => read::one(api, &ask.head.headers, &host).await,

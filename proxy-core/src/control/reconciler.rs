@@ -194,6 +194,7 @@ impl Reconciler {
     }
 
     /// Gives the admin API other sources of routes.
+    #[allow(dead_code, reason = "who runs the sources of routes calls it")]
     pub(crate) fn set_sources(&self, sources: Option<SourcesApi>) {
         self.sources.store(sources.map(Arc::new));
     }

@@ -5,8 +5,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::StatusCode;
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use super::Refused;
 use crate::admin::reply::Reply;
@@ -52,7 +52,11 @@ pub(super) fn caller(
 fn by_token(tokens: &Tokens, fields: &HeaderMap) -> Result<Caller, Refused> {
     let Some(shown) = bearer(fields) else {
         let error = "this needs a token: `Authorization: Bearer TOKEN`";
-        return Err(challenge(StatusCode::UNAUTHORIZED, error, "Bearer realm=\"doorway\""));
+        return Err(challenge(
+            StatusCode::UNAUTHORIZED,
+            error,
+            "Bearer realm=\"doorway\"",
+        ));
     };
     match tokens.find(shown) {
         Some((name, access)) => Ok(Caller {
@@ -91,7 +95,8 @@ fn author(fields: &HeaderMap) -> Result<String, Refused> {
         return Ok(SOMEBODY.to_owned());
     };
     let plain = |text: &&str| {
-        (1..=LONGEST).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
+        (1..=LONGEST).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
     };
     match value.to_str().ok().map(str::trim).filter(plain) {
         Some(author) => Ok(author.to_owned()),

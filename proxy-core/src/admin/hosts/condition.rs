@@ -38,9 +38,16 @@ pub(super) async fn expected(
         },
         Condition::Some => None,
     };
-    let found = store.route(host.as_str()).await.map_err(|failed| error::of_store(&failed))?;
+    let found = store
+        .route(host.as_str())
+        .await
+        .map_err(|failed| error::of_store(&failed))?;
     let current = found.map(|route| route.version);
-    let fits = |version: &u64| versions.as_ref().is_none_or(|versions| versions.contains(version));
+    let fits = |version: &u64| {
+        versions
+            .as_ref()
+            .is_none_or(|versions| versions.contains(version))
+    };
     current
         .filter(fits)
         .map(Expected::Version)
@@ -49,7 +56,10 @@ pub(super) async fn expected(
 
 /// Whether whoever asks has this version already.
 pub(super) fn is_known(fields: &HeaderMap, version: u64) -> bool {
-    let Some(value) = fields.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok()) else {
+    let Some(value) = fields
+        .get(header::IF_NONE_MATCH)
+        .and_then(|value| value.to_str().ok())
+    else {
         return false;
     };
     let tag = etag(version);
@@ -61,11 +71,16 @@ pub(super) fn is_known(fields: &HeaderMap, version: u64) -> bool {
 
 impl Condition {
     fn of(fields: &HeaderMap) -> Result<Self, Refused> {
-        let (wanted, unwanted) = (text(fields, &header::IF_MATCH)?, text(fields, &header::IF_NONE_MATCH)?);
+        let (wanted, unwanted) = (
+            text(fields, &header::IF_MATCH)?,
+            text(fields, &header::IF_NONE_MATCH)?,
+        );
         match (wanted, unwanted) {
             (None, None) => Ok(Self::None),
             (None, Some("*")) => Ok(Self::Absent),
-            (None, Some(_)) => Err(wrong("`If-None-Match` is `*` for changes: only if there is no document yet")),
+            (None, Some(_)) => Err(wrong(
+                "`If-None-Match` is `*` for changes: only if there is no document yet",
+            )),
             (Some(_), Some(_)) => Err(wrong("`If-Match` and `If-None-Match` exclude each other")),
             (Some("*"), None) => Ok(Self::Some),
             (Some(tags), None) => {
@@ -90,7 +105,11 @@ fn text<'f>(fields: &'f HeaderMap, name: &HeaderName) -> Result<Option<&'f str>,
     let Some(value) = values.next() else {
         return Ok(None);
     };
-    let value = value.to_str().ok().map(str::trim).filter(|value| !value.is_empty());
+    let value = value
+        .to_str()
+        .ok()
+        .map(str::trim)
+        .filter(|value| !value.is_empty());
     match (value, values.next()) {
         (Some(value), None) => Ok(Some(value)),
         _ => Err(wrong(format!("`{name}` makes no sense"))),

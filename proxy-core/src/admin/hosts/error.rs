@@ -1,7 +1,7 @@
 //! Why a request for hosts fails.
 
-use http::header::{self, HeaderValue};
 use http::StatusCode;
+use http::header::{self, HeaderValue};
 use route_store::document::ReadError;
 use route_store::{HostName, Problems, StoreError};
 use serde_json::{Value, json};
@@ -21,7 +21,8 @@ pub(super) fn no_sources() -> Refused {
 
 /// There is no store among the sources.
 pub(super) fn no_store() -> Refused {
-    let error = "the configuration has no store of routes, so none can be written; add `store` to `route_sources`";
+    let error =
+        "the configuration has no store of routes, so none can be written; add `store` to `route_sources`";
     Box::new(Reply::error(StatusCode::CONFLICT, error))
 }
 
@@ -65,21 +66,26 @@ pub(super) fn conflict(current: Option<u64>) -> Refused {
 pub(super) fn invalid(error: &ReadError) -> Refused {
     let problems = match error {
         ReadError::Invalid { problems, .. } => return of_problems(problems),
-        ReadError::Json { line, column, message } => {
+        ReadError::Json {
+            line,
+            column,
+            message,
+        } => {
             json!([{ "place": format!("line {line}, column {column}"), "message": message }])
         }
         error => json!([{ "place": "", "message": error.to_string() }]),
     };
-    unprocessable(&error.to_string(), problems)
+    unprocessable(&error.to_string(), &problems)
 }
 
 /// Everything that is wrong with a document, each with its place.
 pub(super) fn of_problems(problems: &Problems) -> Refused {
-    let one = |problem: &route_store::Problem| json!({ "place": problem.place(), "message": problem.message() });
-    unprocessable(&problems.to_string(), problems.iter().map(one).collect())
+    let one =
+        |problem: &route_store::Problem| json!({ "place": problem.place(), "message": problem.message() });
+    unprocessable(&problems.to_string(), &problems.iter().map(one).collect())
 }
 
-fn unprocessable(error: &str, problems: Value) -> Refused {
+fn unprocessable(error: &str, problems: &Value) -> Refused {
     let error = format!("this is no document that can be served: {error}");
     Box::new(with_more(
         StatusCode::UNPROCESSABLE_ENTITY,

@@ -3,11 +3,12 @@
 use futures_util::stream::{self, StreamExt as _};
 use http::Uri;
 use route_sources::Kind;
-use route_store::{Store, StoreError, StoredRoute, document};
+use route_store::{Routes, Store, StoreError, StoredRoute, document};
 use serde_json::{Map, Value, json};
 
-use super::Refused;
 use super::query::Query;
+use super::read::store;
+use super::{Refused, error};
 use crate::admin::reply::Reply;
 use crate::control::{HostState, ServedHost, SourcesApi};
 
@@ -33,13 +34,47 @@ pub(super) async fn hosts(api: &SourcesApi, uri: &Uri) -> Result<Reply, Refused>
     let more = page.len() > limit;
     page.truncate(limit);
     let (stored, failed) = stored(api.store.as_deref(), &page).await;
-    let hosts: Vec<Value> = page.iter().zip(&stored).map(|(host, stored)| shown(host, stored.as_ref())).collect();
+    let hosts: Vec<Value> = page
+        .iter()
+        .zip(&stored)
+        .map(|(host, stored)| shown(host, stored.as_ref()))
+        .collect();
     let next = page.last().filter(|_| more).map(|last| last.host.as_str());
     let mut answer = json!({ "hosts": hosts, "next": next });
     if let (Some(answer), Some(failed)) = (answer.as_object_mut(), failed) {
         answer.insert("store_error".to_owned(), failed.to_string().into());
     }
     Ok(Reply::value(&answer))
+}
+
+/// `GET /routes/documents?after=HOST&limit=N`: all that the store has, also what is not served.
+pub(super) async fn documents(api: &SourcesApi, uri: &Uri) -> Result<Reply, Refused> {
+    let query = Query::of(uri, &["after", "limit"])?;
+    let limit = query.count("limit", PAGE, MOST)?;
+    let after = query.get("after").unwrap_or_default();
+    let asked = store(api)?.routes().await;
+    let Routes { revision, routes } = asked.map_err(|failed| error::of_store(&failed))?;
+    let behind = routes.partition_point(|route| route.host.as_str() <= after);
+    let rest = routes.get(behind..).unwrap_or_default();
+    let page = rest.get(..limit).unwrap_or(rest);
+    let one = |route: &StoredRoute| {
+        json!({
+            "host": route.host,
+            "version": route.version,
+            "revision": route.revision,
+            "schema_version": route.schema_version,
+            "text": route.document,
+        })
+    };
+    let next = page
+        .last()
+        .filter(|_| rest.len() > limit)
+        .map(|last| last.host.as_str());
+    Ok(Reply::value(&json!({
+        "revision": revision,
+        "documents": page.iter().map(one).collect::<Vec<_>>(),
+        "next": next,
+    })))
 }
 
 /// What the store has for those hosts that come from it. A failure leaves versions out, no hosts.

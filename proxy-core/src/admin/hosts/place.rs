@@ -27,6 +27,7 @@ pub(super) enum Want {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Place {
     List,
+    Documents,
     Status,
     Replicas,
     One(HostName),
@@ -38,11 +39,16 @@ pub(super) enum Place {
 
 impl Want {
     pub(super) fn of(method: &Method, path: &str) -> Result<Self, Refused> {
-        let method = if method == Method::HEAD { &Method::GET } else { method };
+        let method = if method == Method::HEAD {
+            &Method::GET
+        } else {
+            method
+        };
         let parts: Vec<&str> = path.split('/').skip(1).collect();
         match (method.as_str(), parts.as_slice()) {
             ("GET", ["replicas"]) => Ok(Self::Read(Place::Replicas)),
             ("GET", ["routes"] | ["routes", ""]) => Ok(Self::Read(Place::List)),
+            ("GET", ["routes", "documents"]) => Ok(Self::Read(Place::Documents)),
             ("GET", ["routes", "status"]) => Ok(Self::Read(Place::Status)),
             ("POST", ["routes", "validate"]) => Ok(Self::Validate),
             ("POST", ["routes", "accept-loss"]) => Ok(Self::AcceptLoss),
@@ -114,16 +120,28 @@ mod tests {
             (Method::HEAD, "/routes/", Want::Read(Place::List)),
             (Method::GET, "/replicas", Want::Read(Place::Replicas)),
             (Method::GET, "/routes/status", Want::Read(Place::Status)),
-            (Method::GET, "/routes/status.", Want::Read(Place::One(named("status")))),
+            (
+                Method::GET,
+                "/routes/status.",
+                Want::Read(Place::One(named("status"))),
+            ),
             (Method::PUT, "/routes/status", Want::Put(named("status"))),
-            (Method::GET, "/routes/A.test", Want::Read(Place::One(named("a.test")))),
+            (
+                Method::GET,
+                "/routes/A.test",
+                Want::Read(Place::One(named("a.test"))),
+            ),
             (Method::PUT, "/routes/*.a.test", Want::Put(named("*.a.test"))),
             (Method::PUT, "/routes/[::1]", Want::Put(named("::1"))),
             (Method::POST, "/routes/validate", Want::Validate),
             (Method::POST, "/routes/forget/a", Want::Forget(named("a"))),
             (Method::POST, "/routes/accept-loss", Want::AcceptLoss),
             (Method::POST, "/routes/a/rollback", Want::Rollback(named("a"))),
-            (Method::GET, "/routes/a/history", Want::Read(Place::History(named("a")))),
+            (
+                Method::GET,
+                "/routes/a/history",
+                Want::Read(Place::History(named("a"))),
+            ),
             (
                 Method::GET,
                 "/routes/a/history/7",
@@ -152,7 +170,11 @@ mod tests {
         ] {
             let refused = Want::of(&method, path).unwrap_err();
             assert_eq!(refused.status.as_u16(), status, "{method} {path}");
-            assert_eq!(refused.fields.contains_key(header::ALLOW), status == 405, "{path}");
+            assert_eq!(
+                refused.fields.contains_key(header::ALLOW),
+                status == 405,
+                "{path}"
+            );
         }
     }
 }

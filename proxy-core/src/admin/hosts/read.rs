@@ -17,7 +17,10 @@ const REVISION: HeaderName = HeaderName::from_static("doorway-revision");
 /// `GET /routes/HOST`: the document as it was written.
 pub(super) async fn one(api: &SourcesApi, fields: &HeaderMap, host: &HostName) -> Result<Reply, Refused> {
     let store = store(api)?;
-    let found = store.route(host.as_str()).await.map_err(|failed| error::of_store(&failed))?;
+    let found = store
+        .route(host.as_str())
+        .await
+        .map_err(|failed| error::of_store(&failed))?;
     let route = found.ok_or_else(|| error::unknown(host))?;
     let reply = if is_known(fields, route.version) {
         Reply {
@@ -37,7 +40,10 @@ pub(super) async fn history(api: &SourcesApi, uri: &Uri, host: &HostName) -> Res
     let query = Query::of(uri, &["documents"])?;
     let with_documents = query.switch("documents")?;
     let changes = changes(api, host).await?;
-    let all: Vec<Value> = changes.iter().map(|change| shown(change, with_documents)).collect();
+    let all: Vec<Value> = changes
+        .iter()
+        .map(|change| shown(change, with_documents))
+        .collect();
     Ok(Reply::value(&json!({ "host": host.as_str(), "changes": all })))
 }
 

@@ -77,7 +77,10 @@ pub(super) async fn applied(
             let why = if slept.is_none() {
                 "this proxy is stopping".to_owned()
             } else {
-                format!("not every replica has applied it within {} s", wait.0.as_secs_f64())
+                format!(
+                    "not every replica has applied it within {} s",
+                    wait.0.as_secs_f64()
+                )
             };
             return late(&why, &lag, answer);
         }
@@ -119,8 +122,10 @@ impl Lag {
         match asked {
             Ok(replicas) => {
                 let all = replicas.len();
-                let others: Vec<Replica> =
-                    replicas.into_iter().filter(|replica| !has(replica.revision, revision)).collect();
+                let others: Vec<Replica> = replicas
+                    .into_iter()
+                    .filter(|replica| !has(replica.revision, revision))
+                    .collect();
                 Self {
                     here,
                     applied: all - others.len(),

@@ -59,7 +59,10 @@ pub(super) async fn put(
     let store = store(api)?;
     let fit = fit(api, body)?;
     if fit.document.host() != host {
-        let message = format!("the document is about {}, and the path about {host}", fit.document.host());
+        let message = format!(
+            "the document is about {}, and the path about {host}",
+            fit.document.host()
+        );
         return Err(error::of_problems(&Problems::one(Problem::new("host", message))));
     }
     let terms = Terms {
@@ -67,7 +70,8 @@ pub(super) async fn put(
         expected: expected(store, host, &ask.head.headers).await?,
     };
     let written = Document {
-        schema_version: serde_json::from_str::<Written>(fit.text).map_or(SCHEMA_VERSION, |written| written.schema_version),
+        schema_version: serde_json::from_str::<Written>(fit.text)
+            .map_or(SCHEMA_VERSION, |written| written.schema_version),
         text: fit.text,
     };
     let put = store.put(host.as_str(), written, terms).await;
@@ -90,7 +94,10 @@ pub(super) async fn delete(
         author: &caller.author,
         expected: expected(store, host, &ask.head.headers).await?,
     };
-    let found = store.route(host.as_str()).await.map_err(|failed| error::of_store(&failed))?;
+    let found = store
+        .route(host.as_str())
+        .await
+        .map_err(|failed| error::of_store(&failed))?;
     if found.is_none() && terms.expected == route_store::Expected::Any {
         return Err(error::unknown(host));
     }
@@ -109,8 +116,8 @@ pub(super) async fn rollback(
     body: &Bytes,
 ) -> Result<Reply, Refused> {
     let wait = wait_of(&ask.head.uri)?;
-    let Wanted { version } =
-        serde_json::from_slice(body).map_err(|_| wrong("expected the version to go back to, such as {\"version\": 7}"))?;
+    let Wanted { version } = serde_json::from_slice(body)
+        .map_err(|_| wrong("expected the version to go back to, such as {\"version\": 7}"))?;
     let store = store(api)?;
     let text = document_of(&changes(api, host).await?, host, version)?;
     fit(api, &Bytes::from(text))?;
@@ -148,7 +155,13 @@ fn wait_of(uri: &Uri) -> Result<Option<Wait>, Refused> {
 }
 
 /// Something was written: this replica is to look at once, and the answer may wait for the others.
-async fn done(api: &SourcesApi, ask: &Ask<'_>, wait: Option<Wait>, revision: Revision, answer: Value) -> Reply {
+async fn done(
+    api: &SourcesApi,
+    ask: &Ask<'_>,
+    wait: Option<Wait>,
+    revision: Revision,
+    answer: Value,
+) -> Reply {
     api.view.sync();
     match wait {
         None => Reply::value(&answer),

@@ -154,7 +154,15 @@ mod tests {
         for hosts in ["/routes", "/routes/", "/routes/a.test/history", "/replicas"] {
             assert_eq!(of(hosts), Ok(Path::Hosts(hosts.to_owned())), "{hosts}");
         }
-        for unknown in ["/", "/replicas/", "/routesx", "/load/", "/stop/", "/configs", "/debug/pprof/"] {
+        for unknown in [
+            "/",
+            "/replicas/",
+            "/routesx",
+            "/load/",
+            "/stop/",
+            "/configs",
+            "/debug/pprof/",
+        ] {
             assert_eq!(of(unknown), Ok(Path::Unknown), "{unknown}");
         }
     }

@@ -53,7 +53,11 @@ impl Tokens {
                 Err(error) => errors.push(format!("the token `{}`: {error}", token.name)),
             }
         }
-        if errors.is_empty() { Ok(Self(read)) } else { Err(errors) }
+        if errors.is_empty() {
+            Ok(Self(read))
+        } else {
+            Err(errors)
+        }
     }
 
     /// Whether there are none, so that nobody needs to show one.
