@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{self, Arc, PoisonError};
 use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
 use caddy_config::{self as model, Config};
 use route_sources::{Applied, Kind};
 use tokio::sync::mpsc::UnboundedSender;
@@ -17,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::hosts::Hosted;
 use super::listeners::{self, Listeners, Next};
 use super::sources::{self, Sources, Wanted};
-use super::{Applied as Loaded, Commit, Part};
+use super::{Applied as Loaded, Commit, Part, SourcesApi};
 use crate::clock;
 use crate::config::compile::{self, Compiled, Surroundings};
 use crate::config::{BuildError, BuildErrors};
@@ -65,6 +66,8 @@ pub(crate) struct Reconciler {
     /// there are many routes or a log that nobody writes to any more.
     old_views: sync::Mutex<Vec<Arc<View>>>,
     parts: sync::Mutex<Vec<Arc<dyn Part>>>,
+    /// What the admin API is told of sources of routes.
+    sources_api: ArcSwapOption<SourcesApi>,
     pub(super) tasks: Tasks,
     started: AtomicBool,
     stop: CancellationToken,
@@ -130,6 +133,7 @@ impl Reconciler {
             applied: watch::Sender::new(None),
             old_views: sync::Mutex::default(),
             parts: sync::Mutex::default(),
+            sources_api: ArcSwapOption::empty(),
             started: AtomicBool::new(false),
             stop: CancellationToken::new(),
         }
@@ -205,6 +209,16 @@ impl Reconciler {
     /// See [`Control::revision`](super::Control::revision).
     pub(crate) fn revision(&self) -> u64 {
         self.running.current().revision
+    }
+
+    /// The sources of routes as the admin API sees them; `None` without any.
+    pub(crate) fn sources(&self) -> Option<Arc<SourcesApi>> {
+        self.sources_api.load_full()
+    }
+
+    /// Gives the admin API other sources of routes.
+    pub(crate) fn set_sources(&self, sources: Option<SourcesApi>) {
+        self.sources_api.store(sources.map(Arc::new));
     }
 
     /// What the running configuration says about the admin API.
