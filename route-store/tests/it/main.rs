@@ -8,4 +8,8 @@
 )]
 
 mod memory;
+mod postgres;
 mod readme;
+mod server;
+mod sqlite;
+mod subject;

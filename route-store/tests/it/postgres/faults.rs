@@ -1,0 +1,1 @@
+//! Servers that stop, stall and come back.
