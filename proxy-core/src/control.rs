@@ -108,8 +108,8 @@ impl Control {
     }
 
     /// What there is to say of the sources of hosts: how many routes they have, conflicts, what is wrong.
-    pub async fn hosts(&self) -> Status {
-        self.0.routes_status().await
+    pub fn hosts(&self) -> Status {
+        self.0.routes_status()
     }
 
     /// The databases that say where clients are, in the order of the configuration.

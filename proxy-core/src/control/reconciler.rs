@@ -15,9 +15,9 @@ use tokio::time::Instant;
 use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
 
-use super::hosts::Hosted;
+use super::hosts::Hosting;
 use super::listeners::{self, Listeners, Next};
-use super::sources::{self, Sources, Wanted};
+use super::sources::{Plan, Sources};
 use super::{Applied as Loaded, Commit, Part, SourcesApi};
 use crate::clock;
 use crate::config::compile::{self, Compiled, Surroundings};
@@ -57,7 +57,7 @@ pub(crate) struct Reconciler {
     /// Whether all of them have said what they know.
     complete: watch::Sender<bool>,
     /// What they say.
-    pub(super) hosted: Arc<Mutex<Hosted>>,
+    pub(super) hosting: Hosting,
     /// The revision of the store that requests see.
     pub(super) applied: watch::Sender<Option<Applied>>,
     /// There is another view.
@@ -100,7 +100,7 @@ struct Ready {
     warnings: Vec<String>,
     commits: Vec<Commit>,
     /// Sources of routes.
-    wanted: Vec<Wanted>,
+    sources: Plan,
 }
 
 // === impl Reconciler ===
@@ -129,7 +129,7 @@ impl Reconciler {
             sources: Sources::default(),
             given,
             complete: watch::Sender::new(false),
-            hosted: Arc::default(),
+            hosting: Hosting::default(),
             applied: watch::Sender::new(None),
             old_views: sync::Mutex::default(),
             parts: sync::Mutex::default(),
@@ -314,7 +314,7 @@ impl Reconciler {
             mut next,
             warnings,
             commits,
-            wanted,
+            sources,
         } = match prepared {
             Ok(prepared) => prepared,
             Err(errors) => {
@@ -332,9 +332,7 @@ impl Reconciler {
             }
         }
         state.listeners.become_next(&mut next);
-        let mut awaited = self
-            .sources
-            .want(wanted, sources::configured(config), sources::https_port(config));
+        let mut awaited = self.sources.want(sources);
         if self.revision() == 0 {
             awaited.extend(&self.given);
         }
@@ -380,12 +378,12 @@ impl Reconciler {
     /// Everything that can fail.
     fn prepare(&self, state: &State, config: &Config) -> Result<Ready, BuildErrors> {
         let compiled = compile::compile(config, &self.surroundings);
-        let sources = sources::wanted(config, self);
+        let sources = Plan::of(config, self);
         let parts = lock(&self.parts).clone();
         let (mut commits, mut errors) = (Vec::new(), Vec::new());
         let sources = sources.unwrap_or_else(|BuildErrors(mut found)| {
             errors.append(&mut found);
-            Vec::new()
+            Plan::default()
         });
         for part in parts {
             match part.prepare(config) {
@@ -419,7 +417,7 @@ impl Reconciler {
             next,
             warnings,
             commits,
-            wanted: sources,
+            sources,
         })
     }
 
