@@ -148,7 +148,7 @@ fn adapt(
     if cx.has_errors() {
         return Default::default();
     }
-    if sites.is_empty() {
+    if sites.is_empty() && options.route_sources.is_none() {
         let help = "add a site, such as `:8080 { respond hello }`, on three lines".to_owned();
         cx.warn(Span::new(0, 0), "no site is defined, so nothing is served", help);
     }

@@ -5,6 +5,7 @@ mod consul;
 mod eskip;
 mod geo;
 mod proxy;
+pub(crate) mod route_sources;
 mod tls;
 
 pub(crate) use self::{

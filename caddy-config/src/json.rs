@@ -13,6 +13,7 @@ mod logging;
 mod matcher;
 mod reader;
 mod route;
+mod route_sources;
 mod scalar;
 mod tls;
 mod upstream;
@@ -23,7 +24,7 @@ use self::{
 };
 use crate::{
     diagnostic::Diagnostics,
-    model::{Apps, Config},
+    model::{Apps, Config, Handler},
     source::{MAX_TEXT, Report, Sources, Span},
 };
 
@@ -49,6 +50,28 @@ pub fn from_json(file_name: &str, text: &str) -> Result<Config, Diagnostics> {
             .unwrap_or_default()
     };
     report.finish(config, &source).map(|(config, _)| config)
+}
+
+/// Reads a list of handlers in the form of a route's `handle`, for who has routes elsewhere than in a configuration. `file_name` is
+/// only used to say where mistakes are.
+///
+/// # Errors
+///
+/// All mistakes, each with its line and column.
+pub fn handlers_from_json(file_name: &str, text: &str) -> Result<Vec<Handler>, Diagnostics> {
+    let source = Sources::new(file_name, text);
+    let mut report = Report::default();
+    let handlers = if text.len() > MAX_TEXT {
+        let too_long = format!("the text is longer than {MAX_TEXT} bytes");
+        report.error(Span::new(0, 1), too_long, None);
+        Vec::new()
+    } else {
+        let node = reader::read(text, &mut report);
+        let mut cx = Cx::new(&mut report);
+        let list = node.as_ref().and_then(|node| cx.list(node, handler::handler));
+        list.unwrap_or_default()
+    };
+    report.finish(handlers, &source).map(|(handlers, _)| handlers)
 }
 
 fn document<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Config> {

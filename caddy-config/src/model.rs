@@ -13,6 +13,7 @@ mod listener_wrapper;
 mod logging;
 mod matcher;
 mod route;
+mod route_sources;
 mod scalar;
 mod tls;
 mod upstream;
@@ -38,6 +39,11 @@ pub use self::logging::{
 };
 pub use self::matcher::{Expression, IpMatcher, MatcherSet, RegexpMatcher};
 pub use self::route::{ErrorRoutes, Route};
+pub use self::route_sources::{
+    DataLoss, DockerMode, DockerRoutes, DockerTls, KubernetesRoutes, NewerDocuments, RouteFiles,
+    RouteSnapshot, RouteSources, RouteStore, RoutesToken, StoreKind, StoreUrl, StoreUrlError, TokenAccess,
+    WhenMissing,
+};
 pub use self::scalar::{HostPort, HostPortError, IpRange, IpRangeError, ResolverAddress, Secret};
 pub use self::tls::{
     AcmeChallenge, AcmeChallenges, AcmeIssuer, Automation, AutomationPolicy, CertificateFile,

@@ -88,7 +88,12 @@ pub(crate) async fn explain(
     let request = request(inquiry).ok_or(ExplainError::Url)?;
     let connection = Connection::new(SocketAddr::new(inquiry.from, 0), listener.entry.tls.is_some());
     let views = Arc::new(Snapshot::new(View::default()));
-    let worker = Worker::new(0, views, Arc::clone(&surroundings.metrics));
+    let worker = Worker::new(
+        0,
+        views,
+        Arc::clone(&surroundings.metrics),
+        Arc::clone(surroundings.resolvers.places()),
+    );
     let server = view.servers.get(listener.entry.server).ok_or(ExplainError::Url)?;
     let names = Names::of(&quiet, &view, server);
     let recorder = Recorder::new(&names);

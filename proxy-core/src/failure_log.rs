@@ -2,6 +2,7 @@
 //! between, so that neither a stranger nor a dead upstream floods the log.
 
 use std::error::Error as StdError;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tracing::{debug, warn};
@@ -11,7 +12,11 @@ use crate::error::{Failure, Reason, Side};
 /// The gates of one source of failures: a site's `doors_handler` or `reverse_proxy`, or a server's head
 /// checks.
 #[derive(Debug, Default)]
-pub(crate) struct FailureGates {
+pub(crate) struct FailureGates(OnceLock<Box<Gates>>);
+
+/// Takes no memory as long as nothing fails: there may be many sites.
+#[derive(Debug, Default)]
+struct Gates {
     bad_token: Gate,
     dead_pod: Gate,
     client: Gate,
@@ -34,6 +39,7 @@ impl FailureGates {
     pub(crate) fn log(&self, failure: &Failure, server: &str, host: &str, upstream: &str, second: u64) {
         let reason = failure.reason;
         let side = reason.side().as_str();
+        let gates = || self.0.get_or_init(Box::default);
         let gate = match (reason, reason.side()) {
             (Reason::ClientGone, _) => {
                 debug!(side, server, host, upstream, "{reason}");
@@ -51,10 +57,10 @@ impl FailureGates {
                 debug!(side, server, host, status = failure.status.as_u16(), "{reason}");
                 return;
             }
-            (Reason::BadToken, _) => &self.bad_token,
-            (Reason::DeadPod, _) => &self.dead_pod,
-            (_, Side::Client) => &self.client,
-            (_, Side::Upstream | Side::Proxy) => &self.upstream,
+            (Reason::BadToken, _) => &gates().bad_token,
+            (Reason::DeadPod, _) => &gates().dead_pod,
+            (_, Side::Client) => &gates().client,
+            (_, Side::Upstream | Side::Proxy) => &gates().upstream,
         };
         let Some(held_back) = gate.pass(second) else {
             return;

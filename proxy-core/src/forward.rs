@@ -7,6 +7,7 @@ pub(crate) mod before;
 mod choice;
 mod connecting;
 pub(crate) mod exchange;
+pub(crate) mod hosts;
 pub(crate) mod interim;
 mod journey;
 mod mounted;

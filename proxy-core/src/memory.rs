@@ -76,7 +76,17 @@ impl fmt::Debug for Upstreams {
 pub(crate) fn view(caddyfile: &str) -> Arc<Snapshot<View>> {
     let adapted = caddy_config::from_caddyfile("Caddyfile", caddyfile, &|_| None);
     let config = adapted.expect("the Caddyfile is good").config;
-    let surroundings = Surroundings {
+    let compiled = compile::compile(&config, &surroundings()).expect("the configuration is good");
+    Arc::new(Snapshot::new(View::new(compiled.view, compiled.tables)))
+}
+
+/// What a proxy has around it, as it is before anything was configured.
+///
+/// # Panics
+///
+/// If the system gives no random numbers.
+pub(crate) fn surroundings() -> Surroundings {
+    Surroundings {
         resolvers: Arc::new(ResolverSet::new(ResolveSettings::default())),
         certificates: Arc::new(compile::certificates(None).expect("there is no data directory")),
         log_files: LogFiles::default(),
@@ -95,16 +105,15 @@ pub(crate) fn view(caddyfile: &str) -> Arc<Snapshot<View>> {
         filters: Filters::default(),
         predicates: Predicates::default(),
         environment: Environment::default(),
+        plain: Arc::default(),
         bare_line_feeds: false,
         strict: false,
-    };
-    let compiled = compile::compile(&config, &surroundings).expect("the configuration is good");
-    Arc::new(Snapshot::new(View::new(compiled.view, compiled.tables)))
+    }
 }
 
 impl Bench {
     pub(crate) fn new(view: Arc<Snapshot<View>>, upstreams: Upstreams) -> Self {
-        let mut worker = Worker::new(0, view, Arc::new(Metrics::new(1)));
+        let mut worker = Worker::new(0, view, Arc::new(Metrics::new(1)), Arc::default());
         worker.connector = Connector::Memory(upstreams);
         Self(Arc::new(worker))
     }

@@ -3,7 +3,13 @@
 
 #[cfg(feature = "docker")]
 pub mod docker;
+#[cfg(feature = "kubernetes")]
+pub mod kubernetes;
+pub mod merge;
 mod snapshot;
+pub mod status;
 
+pub use merge::{Claim, Collision, Conflict, Delta, Merge, Merged, Served, merge};
 pub use route_store::{HostDocument, HostName, Problems, Revision};
-pub use snapshot::{Held, Invalid, Kind, Publisher, Route, Snapshot, Snapshots, channel};
+pub use snapshot::{Applied, Held, Invalid, Kind, Publisher, Route, Snapshot, Snapshots, channel};
+pub use status::{SourceStatus, Status};

@@ -69,6 +69,17 @@ pub struct Invalid {
     pub kept: bool,
 }
 
+/// What requests see of a store's routes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Applied {
+    /// The revision of the store.
+    pub revision: Revision,
+    /// Since when, in seconds since 1970.
+    pub at: u64,
+    /// How many of its routes are not served as they are written.
+    pub invalid: u64,
+}
+
 /// Where a source puts its snapshots. A new one takes the place of one that was not read yet, so nothing can fill up.
 #[derive(Clone, Debug)]
 pub struct Publisher(watch::Sender<Option<Arc<Snapshot>>>);

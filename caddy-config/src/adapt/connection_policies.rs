@@ -68,6 +68,12 @@ impl TlsNeeds {
         self.policies.is_empty()
     }
 
+    /// Hosts that are not known yet are served by HTTPS.
+    pub(super) const fn any_host(&mut self) {
+        self.needed = true;
+        self.automatic = false;
+    }
+
     pub(super) fn site(&mut self, served: &Served<'_>, server: &mut Server, ports: Ports) {
         let Served { site, keys } = served;
         self.policies_of(served);

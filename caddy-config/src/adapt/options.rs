@@ -2,11 +2,12 @@
 
 mod admin;
 mod pki;
+mod route_sources;
 mod tls;
 
 use std::{path::PathBuf, time::Duration};
 
-use self::tls::TlsOptions;
+use self::{route_sources::Sources, tls::TlsOptions};
 use super::{
     address::Ports,
     cx::Cx,
@@ -38,6 +39,7 @@ pub(super) struct Options {
     pub(super) logs: Vec<(String, Option<Log>)>,
     pub(super) metrics: Option<HttpMetrics>,
     pub(super) pki: Option<PkiApp>,
+    pub(super) route_sources: Option<Sources>,
     /// Those with longer addresses first.
     pub(super) servers: Vec<ServerOptions>,
     pub(super) shutdown_delay: Option<Duration>,
@@ -98,6 +100,7 @@ fn option(line: &Line, options: &mut Options, cx: &mut Cx<'_>) {
         }
         "persist_config" => admin::persist_config(line, options.admin.get_or_insert_default(), cx),
         "pki" => pki::read(line, options.pki.get_or_insert_default(), cx),
+        "route_sources" => options.route_sources = Some(route_sources::read(line, cx)),
         "servers" => server_options::read(line, &mut options.servers, cx),
         "shutdown_delay" => options.shutdown_delay = duration(line, cx),
         "skip_install_trust" => {

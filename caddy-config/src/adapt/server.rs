@@ -26,6 +26,8 @@ pub(super) struct Pairing<'s> {
     pub(super) listen: Vec<(ListenAddress, Vec<Protocol>)>,
     /// The more specific first.
     pub(super) sites: Vec<Served<'s>>,
+    /// The addresses among the listeners at which the hosts of route sources are served.
+    pub(super) sources: Vec<&'s Key>,
 }
 
 /// A site, and those of its addresses that a listener serves.
@@ -36,7 +38,7 @@ pub(super) struct Served<'s> {
 }
 
 /// Shares the sites out to listeners. Servers are numbered in the order of the result.
-pub(super) fn pair<'s>(sites: &'s [Site], options: &Options, cx: &mut Cx<'_>) -> Vec<Pairing<'s>> {
+pub(super) fn pair<'s>(sites: &'s [Site], options: &'s Options, cx: &mut Cx<'_>) -> Vec<Pairing<'s>> {
     let listeners = listeners(sites, options, cx);
     let mut pairings: Vec<Pairing<'s>> = Vec::new();
     let mut by_sites: HashMap<Numbers, usize> = HashMap::new();
@@ -47,6 +49,7 @@ pub(super) fn pair<'s>(sites: &'s [Site], options: &Options, cx: &mut Cx<'_>) ->
             pairings.push(Pairing {
                 listen: Vec::new(),
                 sites: resolve(sites, &served),
+                sources: source_keys(options, sites.len(), &served),
             });
         }
         let Some(pairing) = pairings.get_mut(index) else {
@@ -70,13 +73,11 @@ type Numbers = Vec<(usize, Vec<usize>)>;
 /// A listener's text, and one of the protocols that its sites ask for; `None` for those of the server.
 type ListenerKey = (String, Option<Protocol>);
 
+type Listeners = BTreeMap<ListenerKey, (ListenAddress, Numbers)>;
+
 /// The listeners in the order of their texts, each with the sites and addresses that it serves.
-fn listeners(
-    sites: &[Site],
-    options: &Options,
-    cx: &mut Cx<'_>,
-) -> BTreeMap<ListenerKey, (ListenAddress, Numbers)> {
-    let mut listeners: BTreeMap<ListenerKey, (ListenAddress, Numbers)> = BTreeMap::new();
+fn listeners(sites: &[Site], options: &Options, cx: &mut Cx<'_>) -> Listeners {
+    let mut listeners = Listeners::new();
     let every_interface = [Binding {
         interfaces: vec![Interface::Host(String::new())],
         protocols: Vec::new(),
@@ -87,28 +88,69 @@ fn listeners(
             .find(|bindings| !bindings.is_empty())
             .map_or(every_interface.as_slice(), Vec::as_slice);
         for (key_number, key) in site.keys.iter().enumerate() {
-            let port = match key.address.listen_port(options.ports()) {
-                Ok(port) => port,
-                Err((message, help)) => {
-                    cx.error(key.token.span, message, help);
-                    continue;
-                }
-            };
-            for (listener, protocols) in bound(bindings, port) {
-                let text = listener.to_string();
-                for protocol in protocols {
-                    let (_, served) = listeners
-                        .entry((text.clone(), protocol))
-                        .or_insert_with(|| (listener.clone(), Vec::new()));
-                    match served.last_mut() {
-                        Some((site, keys)) if *site == site_number => keys.push(key_number),
-                        _ => served.push((site_number, vec![key_number])),
-                    }
-                }
+            serve(
+                &mut listeners,
+                bindings,
+                key,
+                (site_number, key_number),
+                options.ports(),
+                cx,
+            );
+        }
+    }
+    // What serves the hosts of route sources is like one more site.
+    let sources = options.route_sources.iter().flat_map(|sources| &sources.listen);
+    for (key_number, key) in sources.enumerate() {
+        let bindings = [&options.default_bind]
+            .into_iter()
+            .find(|bindings| !bindings.is_empty())
+            .map_or(every_interface.as_slice(), Vec::as_slice);
+        let own = [Binding {
+            interfaces: vec![Interface::Host(key.address.host.clone())],
+            protocols: Vec::new(),
+        }];
+        let bindings = if key.address.host.is_empty() {
+            bindings
+        } else {
+            &own
+        };
+        serve(
+            &mut listeners,
+            bindings,
+            key,
+            (sites.len(), key_number),
+            options.ports(),
+            cx,
+        );
+    }
+    listeners
+}
+
+/// Notes that the listeners of `bindings` serve an address, which is the second number of the site with the first.
+fn serve(
+    listeners: &mut Listeners,
+    bindings: &[Binding],
+    key: &Key,
+    (site_number, key_number): (usize, usize),
+    ports: Ports,
+    cx: &mut Cx<'_>,
+) {
+    let port = match key.address.listen_port(ports) {
+        Ok(port) => port,
+        Err((message, help)) => return cx.error(key.token.span, message, help),
+    };
+    for (listener, protocols) in bound(bindings, port) {
+        let text = listener.to_string();
+        for protocol in protocols {
+            let (_, served) = listeners
+                .entry((text.clone(), protocol))
+                .or_insert_with(|| (listener.clone(), Vec::new()));
+            match served.last_mut() {
+                Some((site, keys)) if *site == site_number => keys.push(key_number),
+                _ => served.push((site_number, vec![key_number])),
             }
         }
     }
-    listeners
 }
 
 /// Each listener once, with the protocols that all its mentions ask for.
@@ -137,6 +179,15 @@ fn resolve<'s>(sites: &'s [Site], numbers: &[(usize, Vec<usize>)]) -> Vec<Served
         Some(Served { site, keys })
     };
     numbers.iter().filter_map(served).collect()
+}
+
+/// The addresses of route sources among them.
+fn source_keys<'s>(options: &'s Options, number: usize, numbers: &[(usize, Vec<usize>)]) -> Vec<&'s Key> {
+    let keys = numbers.iter().filter(|(site, _)| *site == number);
+    let sources = options.route_sources.as_ref();
+    keys.flat_map(|(_, keys)| keys)
+        .filter_map(|key| sources?.listen.get(*key))
+        .collect()
 }
 
 /// Two sites on one listener with the same host and path: the second could never be reached.
@@ -219,6 +270,7 @@ pub(super) fn app(
         shutdown_delay: options.shutdown_delay,
         servers,
         metrics: metrics(options),
+        route_sources: options.route_sources.as_ref().map(|read| read.sources.clone()),
     }
 }
 
@@ -238,9 +290,17 @@ fn build(pairing: &Pairing<'_>, options: &Options, cx: &mut Cx<'_>) -> Server {
         listen_protocols: listen_protocols(pairing),
         automatic_https: options.auto_https.clone(),
         logs: server_logs(&pairing.sites),
+        route_sources: !pairing.sources.is_empty(),
         ..Server::default()
     };
     let mut tls = TlsNeeds::new(&server, options);
+    if pairing
+        .sources
+        .iter()
+        .any(|key| key.address.scheme == Scheme::Https)
+    {
+        tls.any_host();
+    }
     let alone = pairing.sites.len() == 1;
     for served in &pairing.sites {
         tls.site(served, &mut server, options.ports());
@@ -344,7 +404,8 @@ fn site_matchers(keys: &[&Key]) -> Vec<MatcherSet> {
 /// A listener speaks either HTTP or HTTPS.
 fn report_mixed_schemes(pairing: &Pairing<'_>, without_policies: bool, ports: Ports, cx: &mut Cx<'_>) {
     let mut first: Option<(bool, &Key)> = None;
-    for key in pairing.sites.iter().flat_map(|served| &served.keys) {
+    let keys = pairing.sites.iter().flat_map(|served| &served.keys);
+    for key in keys.chain(&pairing.sources) {
         let address = &key.address;
         let https = if address.scheme == Scheme::Http || address.port == Some(ports.http) {
             false

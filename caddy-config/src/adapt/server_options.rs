@@ -62,6 +62,7 @@ impl ServerOptions {
             automatic_https: built.automatic_https,
             logs: built.logs,
             listen_protocols: built.listen_protocols,
+            route_sources: built.route_sources,
             ..self.settings.clone()
         };
         // As in Caddy, what is said about access logs turns them on.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::reader::{Member, Node, Value};
 use crate::{
     check::ValueError,
-    model::Route,
+    model::{HttpApp, Route},
     named_routes, regexp,
     source::{Report, Span, short},
     suggest::did_you_mean,
@@ -20,6 +20,8 @@ pub(super) struct Cx<'n, 'r> {
     path: Vec<Step<'n>>,
     doors: DoorsUse,
     invocations: Vec<Invocation<'n>>,
+    /// The servers that serve the hosts of route sources.
+    source_servers: Vec<(Span, String)>,
     /// The work that regular expressions may still make.
     pub(super) regexps: regexp::Budget,
 }
@@ -66,6 +68,7 @@ impl<'n, 'r> Cx<'n, 'r> {
             path: Vec::new(),
             doors: DoorsUse::default(),
             invocations: Vec::new(),
+            source_servers: Vec::new(),
             regexps: regexp::Budget::default(),
         }
     }
@@ -200,6 +203,36 @@ impl<'n, 'r> Cx<'n, 'r> {
                 "no `doors_handler` in this server chooses upstreams for `doors_upstreams`".to_owned();
             let help = "put a handler `doors_handler` before this one".to_owned();
             self.report.error_at(span, path, message, Some(help));
+        }
+    }
+
+    /// A server serves the hosts of route sources.
+    pub(super) fn note_sources_server(&mut self, span: Span) {
+        let path = self.path();
+        self.source_servers.push((span, path));
+    }
+
+    /// The HTTP app ends, with its route sources at `node`: there are sources if some server serves their hosts, and the
+    /// other way round.
+    pub(super) fn close_route_sources(&mut self, node: Option<&Node>, app: &HttpApp) {
+        let servers = std::mem::take(&mut self.source_servers);
+        match node {
+            None => {
+                for (span, path) in servers {
+                    let message =
+                        "this server serves the hosts of route sources, but there are none".to_owned();
+                    let help = "add `route_sources` beside `servers`, or remove this".to_owned();
+                    self.report.error_at(span, path, message, Some(help));
+                }
+            }
+            Some(node) if servers.is_empty() && app.route_sources.is_some() => {
+                let span = Span::new(node.span.start, node.span.start.saturating_add(1));
+                let help = "write \"route_sources\": true into each server that is to".to_owned();
+                self.within(Step::Key("route_sources"), |cx| {
+                    cx.error(span, "no server serves the hosts of these sources", help);
+                });
+            }
+            Some(_) => {}
         }
     }
 

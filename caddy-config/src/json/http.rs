@@ -5,6 +5,7 @@ use super::{
     listener_wrapper::listener_wrappers,
     reader::{Node, Value},
     route::{error_routes, route},
+    route_sources::route_sources,
     scalar::{count, default_port, duration, ip_range, listen},
     tls::connection_policy,
 };
@@ -24,7 +25,9 @@ pub(super) fn app<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<HttpApp> {
             .get("servers", cx, |node, cx| cx.map(node, server))
             .unwrap_or_default(),
         metrics: object.get("metrics", cx, metrics),
+        route_sources: object.get("route_sources", cx, route_sources),
     };
+    cx.close_route_sources(object.node("route_sources"), &app);
     object.finish(cx);
     Some(app)
 }
@@ -77,6 +80,9 @@ fn server<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<Server> {
         protocols: object.list("protocols", cx, protocol),
         listen_protocols: object.list("listen_protocols", cx, listener_protocols),
         allow_0rtt: object.get("allow_0rtt", cx, early_data),
+        route_sources: object
+            .get("route_sources", cx, serves_sources)
+            .unwrap_or_default(),
     };
     if server.listen_protocols.len() > server.listen.len()
         && let Some(node) = object.node("listen_protocols")
@@ -111,6 +117,15 @@ fn metrics<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<HttpMetrics> {
     };
     object.finish(cx);
     Some(metrics)
+}
+
+/// Whether the hosts of route sources are served; who says so needs sources.
+fn serves_sources<'n>(node: &'n Node, cx: &mut Cx<'n, '_>) -> Option<bool> {
+    let serves = cx.boolean(node)?;
+    if serves {
+        cx.note_sources_server(node.span);
+    }
+    Some(serves)
 }
 
 /// Early data is never taken, and so cannot be turned on.

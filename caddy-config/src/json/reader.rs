@@ -5,7 +5,10 @@
 
 use std::collections::HashSet;
 
-use crate::source::{Report, Span, short};
+use crate::{
+    check::route_sources::has_password,
+    source::{Report, Span, short},
+};
 
 /// Deeper nesting is refused. Caddy's own documents stay below 40.
 const MAX_DEPTH: usize = 128;
@@ -167,7 +170,8 @@ impl Reader<'_, '_> {
         self.bump();
         let value_start = self.at;
         let node = self.value();
-        if key == "secret" {
+        let hides = |node: &Node| matches!(&node.value, Value::String(text) if has_password(text));
+        if key == "secret" || key == "url" && node.as_ref().map_or(true, hides) {
             let end = if node.is_ok() { self.at } else { self.text.len() };
             self.report.mask(Span::new(value_start, end));
         }

@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::{Serialize, Serializer};
 
 use super::{
-    ErrorRoutes, IpRange, ListenAddress, ListenerWrapper, Route, TlsConnectionPolicy, is_false, sorted,
+    ErrorRoutes, IpRange, ListenAddress, ListenerWrapper, Route, RouteSources, TlsConnectionPolicy, is_false,
+    sorted,
 };
 
 /// `apps.http`.
@@ -30,6 +31,9 @@ pub struct HttpApp {
     /// `Some`: requests are counted and measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics: Option<HttpMetrics>,
+    /// Doorway's own: where hosts come from beside the configuration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub route_sources: Option<RouteSources>,
 }
 
 /// What requests are counted by.
@@ -164,6 +168,9 @@ pub struct Server {
     /// `Some(false)`: no early data of TLS. Doorway takes none anyway.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow_0rtt: Option<bool>,
+    /// Doorway's own: whether the hosts of [`HttpApp::route_sources`] are served here, beside `routes`.
+    #[serde(skip_serializing_if = "is_false")]
+    pub route_sources: bool,
 }
 
 /// What of automatic HTTPS is off.

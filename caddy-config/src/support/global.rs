@@ -149,6 +149,13 @@ pub(super) const ROWS: &[Support] = &[
     row(GlobalOption, "servers", Active, ""),
     row(
         GlobalOption,
+        "route_sources",
+        Active,
+        "Doorway's own: hosts that come and go while it runs, from files, labels of containers, Ingresses and a store that \
+         replicas share; `listen`, `file`, `docker`, `kubernetes`, `store`, `token`",
+    ),
+    row(
+        GlobalOption,
         "filesystem",
         Refused,
         "Doorway serves no files; remove it",

@@ -40,4 +40,6 @@ mod proxy;
 #[cfg(test)]
 mod round_trip;
 #[cfg(test)]
+mod route_sources;
+#[cfg(test)]
 mod tls;

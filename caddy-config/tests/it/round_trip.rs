@@ -5,6 +5,7 @@ mod handlers;
 mod logging;
 mod matcher;
 mod proxy;
+mod route_sources;
 mod server;
 mod tls;
 

@@ -13,6 +13,7 @@ use super::connection_policies::{self, Plans};
 use super::error::{BuildError, BuildErrors};
 use super::https::{self, Https};
 use super::routes::{self, DoorsInScope};
+use super::upstreams::Reaching;
 use super::{handlers, limits, logs, metrics, sockets, support};
 use crate::auth::Verifier;
 use crate::environment::Environment;
@@ -99,6 +100,8 @@ pub(crate) struct Surroundings {
     pub(crate) predicates: Predicates,
     /// What `{env.NAME}` stands for.
     pub(crate) environment: Environment,
+    /// How upstreams are reached of which nothing is said.
+    pub(crate) plain: Arc<OnceLock<Reaching>>,
     /// Whether a line of a request's head may end with a line feed alone.
     pub(crate) bare_line_feeds: bool,
     /// Whether a request that no route answers is an error.
@@ -318,15 +321,12 @@ impl Compiler<'_> {
         let compiled = routes::compile(self, server, counted.is_some());
         ServerView {
             name: name.to_owned(),
-            routes: compiled.routes,
-            errors: compiled.errors,
-            named_routes: compiled.named,
+            rules: compiled,
+            serves_hosts: server.route_sources,
             strict: self.surroundings.strict,
             strict_sni_host: server
                 .strict_sni_host
                 .unwrap_or_else(|| connection_policies::ask_clients(server)),
-            asked: compiled.asked,
-            log_slots: compiled.log_slots,
             trusted_proxies: Trusted {
                 networks: IpSet::new(&trusted),
                 unix: server.trusted_proxies_unix,

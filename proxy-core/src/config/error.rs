@@ -16,6 +16,18 @@ pub struct BuildErrors(pub(crate) Vec<BuildError>);
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BuildError {
+    /// A host document says something that cannot be done.
+    #[error("{reason}")]
+    Document {
+        /// Where, what, and the way out.
+        reason: String,
+    },
+    /// The handlers of a host document.
+    #[error("{report}")]
+    Handlers {
+        /// Every mistake, with its place in the list of handlers.
+        report: caddy_config::Diagnostics,
+    },
     /// An address cannot be listened on.
     #[error("cannot listen on {address}: {source}{}", way_out(source))]
     Bind {

@@ -32,10 +32,12 @@ pub(super) fn list(
     handlers: &[model::Handler],
     scope: &mut DoorsInScope,
 ) -> Vec<Handler> {
-    handlers
+    let compiled = handlers
         .iter()
-        .filter_map(|handler| one(compiler, handler, scope))
-        .collect()
+        .filter_map(|handler| one(compiler, handler, scope));
+    let mut compiled: Vec<_> = compiled.collect();
+    compiled.shrink_to_fit();
+    compiled
 }
 
 fn one(compiler: &mut Compiler<'_>, handler: &model::Handler, scope: &mut DoorsInScope) -> Option<Handler> {

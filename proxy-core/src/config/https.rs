@@ -13,7 +13,7 @@ use http::header::{self, HeaderName};
 use super::compile::{Compiler, Planned, Ports};
 use super::connection_policies;
 use crate::failure_log::FailureGates;
-use crate::forward::view::ServerView;
+use crate::forward::view::{Rules, ServerView};
 use crate::http::forwarded::Trusted;
 use crate::http::server::HttpSettings;
 use crate::http::sweep::ConnLimits;
@@ -22,7 +22,6 @@ use crate::routing::glob::PathPattern;
 use crate::routing::matcher::{HostMatcher, MatcherSet};
 use crate::routing::respond::{StaticResponse, Status, Text};
 use crate::routing::routes::{Handler, Route, Routes};
-use crate::routing::slots::{Asked, LogSlots};
 use crate::tls::{CertSource, TlsPolicy, TlsSite};
 
 /// What TLS means for one server.
@@ -107,6 +106,12 @@ impl Https {
             names: vec![name],
             source: CertSource::Internal,
         }));
+        if server.route_sources {
+            sites.push(TlsSite {
+                names: Vec::new(),
+                source: CertSource::Hosts,
+            });
+        }
         if sites.is_empty() {
             compiler.unsupported::<()>(
                 "TLS without a name or a certificate",
@@ -210,7 +215,7 @@ fn is_public(name: &str) -> bool {
 }
 
 /// The hosts of the top-level routes.
-fn hosts(routes: &[model::Route]) -> Vec<String> {
+pub(crate) fn hosts(routes: &[model::Route]) -> Vec<String> {
     let hosts = routes
         .iter()
         .flat_map(|route| &route.matchers)
@@ -265,9 +270,9 @@ impl Redirects {
             });
             match existing.and_then(|plan| views.get_mut(plan.entry.server)) {
                 Some(view) => {
-                    let mut list = std::mem::take(&mut view.routes).list;
+                    let mut list = std::mem::take(&mut view.rules.routes).list;
                     list.extend(routes);
-                    view.routes = Routes::new(list);
+                    view.rules.routes = Routes::new(list);
                 }
                 None => extra.push((address, routes)),
             }
@@ -286,13 +291,13 @@ impl Redirects {
 fn redirecting(list: Vec<Route>) -> ServerView {
     ServerView {
         name: "https_redirects".to_owned(),
-        routes: Routes::new(list),
-        errors: None,
-        named_routes: Vec::new(),
+        rules: Rules {
+            routes: Routes::new(list),
+            ..Rules::default()
+        },
+        serves_hosts: false,
         strict: false,
         strict_sni_host: false,
-        asked: Asked::default(),
-        log_slots: LogSlots::default(),
         trusted_proxies: Trusted {
             networks: IpSet::new(&[]),
             unix: false,

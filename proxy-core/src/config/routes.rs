@@ -8,24 +8,16 @@ use caddy_config as model;
 use super::compile::Compiler;
 use super::transport::Ways;
 use super::{handlers, matchers};
+use crate::forward::view::Rules;
 use crate::routing::routes::{Route, Routes};
-use crate::routing::slots::{Asked, LogSlots, Slots};
+use crate::routing::slots::{LogSlots, Slots};
 use crate::upstream::cluster::Upstream;
 
 /// The `doors_handler`s that may have run before a `reverse_proxy`, each with its servers' hosts.
 pub(super) type DoorsInScope = Vec<(usize, Vec<(String, u16)>)>;
 
-/// What a server's routes become.
-pub(super) struct Compiled {
-    pub(super) routes: Routes,
-    pub(super) errors: Option<Routes>,
-    pub(super) named: Vec<Route>,
-    pub(super) asked: Asked,
-    pub(super) log_slots: LogSlots,
-}
-
 /// Compiles all routes of a server. `counts` says whether its own routes count their requests.
-pub(super) fn compile(compiler: &mut Compiler<'_>, server: &model::Server, counts: bool) -> Compiled {
+pub(super) fn compile(compiler: &mut Compiler<'_>, server: &model::Server, counts: bool) -> Rules {
     let numbers = server.named_routes.keys().cloned().zip(0..);
     compiler.named = numbers.collect();
     compiler.slots = Slots::new(
@@ -46,23 +38,45 @@ pub(super) fn compile(compiler: &mut Compiler<'_>, server: &model::Server, count
         .filter(|errors| !errors.routes.is_empty())
         .map(|errors| Routes::new(list(compiler, &errors.routes, &mut scope)));
     let named = server.named_routes.values();
-    let named = named
+    let named_routes = named
         .flat_map(|route| list(compiler, std::slice::from_ref(route), &mut scope))
         .collect();
+    let rules = Rules {
+        routes: Routes::new(routes),
+        errors,
+        named_routes,
+        ..settled(compiler)
+    };
+    rules
+}
+
+/// Compiles the routes of a host that is a site of its own.
+pub(super) fn of_host(compiler: &mut Compiler<'_>, routes: &[model::Route]) -> Rules {
+    compiler.slots = Slots::new(
+        compiler.surroundings.environment.clone(),
+        compiler.countries.clone(),
+    );
+    let routes = Routes::new(list(compiler, routes, &mut DoorsInScope::new()));
+    Rules {
+        routes,
+        ..settled(compiler)
+    }
+}
+
+/// What is known once all routes of one server or host are compiled.
+fn settled(compiler: &mut Compiler<'_>) -> Rules {
     let slots = std::mem::take(&mut compiler.slots);
     for groups in compiler.groups.drain(..) {
         groups.settle(&slots);
     }
-    let compiled = Compiled {
-        routes: Routes::new(routes),
-        errors,
-        named,
+    let rules = Rules {
         asked: slots.asked(),
         log_slots: LogSlots::of(&slots),
+        ..Rules::default()
     };
     // It is set once for each server.
     let _new = compiler.names.set(slots);
-    compiled
+    rules
 }
 
 /// Compiles routes that run one after the other. What a route puts into `scope` holds for those after it,

@@ -24,6 +24,7 @@ use crate::upstream::timed::Patience;
 use crate::upstream::transport::{HEAD_LIMITS, Lane, Protocol, TlsWay, Transport, Way};
 
 /// What leads to the upstreams of one proxy.
+#[derive(Debug)]
 pub(super) struct Ways {
     lane: Lane,
     /// The most connections to each.
@@ -40,6 +41,7 @@ pub(super) struct Ways {
     plain: Arc<Way>,
 }
 
+#[derive(Debug)]
 struct Tls {
     client: ClientTls,
     protocol: Protocol,

@@ -13,11 +13,19 @@ use super::error::BuildError;
 use super::health;
 use super::routes::{self, DoorsInScope};
 use super::support;
-use super::transport;
+use super::transport::{self, Ways};
 use crate::failure_log::FailureGates;
 use crate::forward::query::Query;
 use crate::upstream::cluster::{Cluster, SlowStart, Source};
 use crate::upstream::health::ShedSettings;
+use crate::upstream::transport::Transport;
+
+/// How the upstreams of a proxy are reached.
+#[derive(Clone, Debug)]
+pub(crate) struct Reaching {
+    settings: Arc<Transport>,
+    ways: Arc<Ways>,
+}
 
 /// What routes of Skipper's say that configurations cannot.
 #[derive(Default)]
@@ -59,8 +67,7 @@ fn cluster_with(
     let balancing = proxy.load_balancing.clone().unwrap_or_default();
     let servers = discovery::servers(transport.resolver.as_ref());
     let shed = of_route.as_ref().and_then(|terms| terms.shed);
-    let (settings, ways) = transport::transport(compiler, &transport, of_route.is_some());
-    let (settings, ways) = (Arc::new(settings), Arc::new(ways));
+    let Reaching { settings, ways } = reaching(compiler, &transport, of_route.is_some());
     let checking = health::compile(compiler, proxy, &transport, (&settings, &*ways), &servers, shed);
     let reach = Reach {
         ways: &ways,
@@ -100,6 +107,22 @@ fn cluster_with(
     Some((cluster, queries))
 }
 
+/// How upstreams are reached. Where nothing is said of it all have one: there may be many.
+fn reaching(compiler: &mut Compiler<'_>, transport: &model::HttpTransport, tells_host: bool) -> Reaching {
+    let plain = Arc::clone(&compiler.surroundings.plain);
+    let mut make = || {
+        let (settings, ways) = transport::transport(compiler, transport, tells_host);
+        Reaching {
+            settings: Arc::new(settings),
+            ways: Arc::new(ways),
+        }
+    };
+    if tells_host || *transport != model::HttpTransport::default() {
+        return make();
+    }
+    plain.get_or_init(make).clone()
+}
+
 fn source(
     compiler: &mut Compiler<'_>,
     proxy: &model::ReverseProxy,
@@ -132,7 +155,10 @@ fn source(
         None if !proxy.upstreams.iter().any(has_placeholders) => {
             let mut sources = Sources::new(compiler, reach);
             let upstreams = proxy.upstreams.iter().map(|upstream| sources.fixed(upstream));
-            Source::Fixed(upstreams.collect::<Option<_>>()?)
+            let mut upstreams = upstreams.collect::<Option<Vec<_>>>()?;
+            // There may be many sites with few upstreams each.
+            upstreams.shrink_to_fit();
+            Source::Fixed(upstreams)
         }
         _ => {
             let (dynamic, queries) = Sources::new(compiler, reach).compile(proxy)?;

@@ -192,7 +192,7 @@ impl Reconciler {
     pub(super) fn upstreams(&self) -> Vec<UpstreamState> {
         let (view, now) = (self.views.current(), Instant::now());
         let mut all: BTreeMap<Arc<str>, UpstreamState> = BTreeMap::new();
-        for cluster in view.clusters() {
+        for cluster in view.all_clusters() {
             let panics = cluster.panics.load(Ordering::Relaxed);
             for upstream in &cluster.source.known() {
                 let label = Arc::clone(upstream.slot().label());
@@ -284,7 +284,7 @@ impl Reconciler {
     /// The upstreams of the running configuration, each once.
     fn by_label(&self) -> BTreeMap<Arc<str>, Upstream> {
         let view = self.views.current();
-        let all = view.clusters().flat_map(|cluster| cluster.source.known());
+        let all = view.all_clusters().flat_map(|cluster| cluster.source.known());
         all.map(|upstream| (Arc::clone(upstream.slot().label()), upstream))
             .collect()
     }

@@ -1,22 +1,27 @@
 //! The one writer of what is running.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{self, Arc, PoisonError};
 use std::time::Duration;
 
 use caddy_config::{self as model, Config};
+use route_sources::{Applied, Kind};
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::sync::{Mutex, Notify, oneshot};
+use tokio::sync::{Mutex, Notify, oneshot, watch};
 use tokio::time::Instant;
 use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
 
+use super::hosts::Hosted;
 use super::listeners::{self, Listeners, Next};
-use super::{Applied, Commit, Part};
+use super::sources::{self, Sources, Wanted};
+use super::{Applied as Loaded, Commit, Part};
 use crate::clock;
 use crate::config::compile::{self, Compiled, Surroundings};
 use crate::config::{BuildError, BuildErrors};
+use crate::forward::hosts::Site;
 use crate::forward::view::{Base, View};
 use crate::forward::worker::Worker;
 use crate::listener::bind::Accepting;
@@ -44,6 +49,16 @@ pub(crate) struct Reconciler {
     pub(super) workers: Vec<Arc<Worker>>,
     running: Snapshot<Running>,
     pub(super) state: Arc<Mutex<State>>,
+    /// Which sources of routes there are.
+    pub(super) sources: Sources,
+    /// Those of the program that the proxy is part of.
+    given: BTreeSet<Kind>,
+    /// Whether all of them have said what they know.
+    complete: watch::Sender<bool>,
+    /// What they say.
+    pub(super) hosted: Arc<Mutex<Hosted>>,
+    /// The revision of the store that requests see.
+    pub(super) applied: watch::Sender<Option<Applied>>,
     /// There is another view.
     pub(super) published: Notify,
     /// Views that were replaced. Requests may still use them, but none drops the last reference: that takes a while if
@@ -81,6 +96,8 @@ struct Ready {
     next: Next,
     warnings: Vec<String>,
     commits: Vec<Commit>,
+    /// Sources of routes.
+    wanted: Vec<Wanted>,
 }
 
 // === impl Reconciler ===
@@ -92,6 +109,7 @@ impl Reconciler {
         views: Arc<Snapshot<View>>,
         workers: Vec<Arc<Worker>>,
         threads: Vec<UnboundedSender<Command>>,
+        given: BTreeSet<Kind>,
     ) -> Self {
         Self {
             surroundings,
@@ -105,6 +123,11 @@ impl Reconciler {
             })),
             tasks: Tasks::default(),
             published: Notify::new(),
+            sources: Sources::default(),
+            given,
+            complete: watch::Sender::new(false),
+            hosted: Arc::default(),
+            applied: watch::Sender::new(None),
             old_views: sync::Mutex::default(),
             parts: sync::Mutex::default(),
             started: AtomicBool::new(false),
@@ -141,7 +164,7 @@ impl Reconciler {
     }
 
     /// The first load, before anybody else can ask for one.
-    pub(crate) fn begin(&self, config: &Config) -> Result<Applied, BuildErrors> {
+    pub(crate) fn begin(&self, config: &Config) -> Result<Loaded, BuildErrors> {
         match self.state.try_lock() {
             Ok(mut state) => self.apply(&mut state, config),
             Err(_) => Err(BuildErrors(vec![BuildError::Fault])),
@@ -149,7 +172,7 @@ impl Reconciler {
     }
 
     /// See [`Control::load`](super::Control::load).
-    pub(crate) async fn load(self: Arc<Self>, config: Config) -> Result<Applied, BuildErrors> {
+    pub(crate) async fn load(self: Arc<Self>, config: Config) -> Result<Loaded, BuildErrors> {
         let (told, outcome) = oneshot::channel();
         let this = Arc::clone(&self);
         // A task of its own, which nobody can give up halfway.
@@ -159,7 +182,7 @@ impl Reconciler {
         outcome.await.unwrap_or(Err(BuildError::Fault.into()))
     }
 
-    async fn load_next(self: Arc<Self>, config: Config) -> Result<Applied, BuildErrors> {
+    async fn load_next(self: Arc<Self>, config: Config) -> Result<Loaded, BuildErrors> {
         let mut state = Arc::clone(&self.state).lock_owned().await;
         // If one was removed before the threads have started.
         self.close_removed(&mut state).await;
@@ -258,13 +281,13 @@ impl Reconciler {
     }
 
     /// Makes `config` run, or changes nothing; and counts that.
-    fn apply(&self, state: &mut State, config: &Config) -> Result<Applied, BuildErrors> {
+    fn apply(&self, state: &mut State, config: &Config) -> Result<Loaded, BuildErrors> {
         let result = self.apply_uncounted(state, config);
         self.surroundings.metrics.loaded(result.is_ok(), clock::wall());
         result
     }
 
-    fn apply_uncounted(&self, state: &mut State, config: &Config) -> Result<Applied, BuildErrors> {
+    fn apply_uncounted(&self, state: &mut State, config: &Config) -> Result<Loaded, BuildErrors> {
         if self.stop.is_cancelled() {
             return Err(BuildErrors(vec![BuildError::Stopping]));
         }
@@ -277,6 +300,7 @@ impl Reconciler {
             mut next,
             warnings,
             commits,
+            wanted,
         } = match prepared {
             Ok(prepared) => prepared,
             Err(errors) => {
@@ -294,11 +318,15 @@ impl Reconciler {
             }
         }
         state.listeners.become_next(&mut next);
-        let view = View::new(view, tables);
+        let mut awaited = self
+            .sources
+            .want(wanted, sources::configured(config), sources::https_port(config));
+        if self.revision() == 0 {
+            awaited.extend(&self.given);
+        }
+        let view = View::new(view, tables).with_hosts(last.hosts.clone().awaiting(awaited));
         view.settle_logs();
-        let geo = view.geo.clone();
         self.publish(view, last);
-        self.surroundings.geo.watch(&geo);
         let revision = self.revision() + 1;
         self.running.publish(Running {
             revision,
@@ -306,7 +334,7 @@ impl Reconciler {
             listeners: state.listeners.all().cloned().collect(),
         });
         let name = |listener: &Arc<Listener>| listener.address.to_string();
-        let applied = Applied {
+        let applied = Loaded {
             revision,
             warnings,
             added: next.added.iter().map(|(listener, _)| name(listener)).collect(),
@@ -323,8 +351,12 @@ impl Reconciler {
     /// Makes `view` the one that requests see. `last` was it before.
     pub(super) fn publish(&self, view: View, last: Arc<View>) {
         view.settle_gates();
-        let checks = view.checks();
+        let of_hosts = view.hosts.demanding().flat_map(Site::geo);
+        let geo: Vec<_> = view.geo.iter().chain(of_hosts).cloned().collect();
+        let (checks, is_complete) = (view.checks(), view.hosts.is_complete());
         self.views.publish(view);
+        self.surroundings.geo.watch(&geo);
+        self.complete.send_replace(is_complete);
         lock(&self.old_views).push(last);
         self.surroundings.resolvers.begin();
         self.surroundings.prober.watch(checks);
@@ -334,8 +366,13 @@ impl Reconciler {
     /// Everything that can fail.
     fn prepare(&self, state: &State, config: &Config) -> Result<Ready, BuildErrors> {
         let compiled = compile::compile(config, &self.surroundings);
+        let sources = sources::wanted(config, self);
         let parts = lock(&self.parts).clone();
         let (mut commits, mut errors) = (Vec::new(), Vec::new());
+        let sources = sources.unwrap_or_else(|BuildErrors(mut found)| {
+            errors.append(&mut found);
+            Vec::new()
+        });
         for part in parts {
             match part.prepare(config) {
                 Ok(commit) => commits.push(commit),
@@ -368,7 +405,15 @@ impl Reconciler {
             next,
             warnings,
             commits,
+            wanted: sources,
         })
+    }
+
+    /// Waits until every source of routes has said what it knows.
+    pub(crate) async fn complete(&self) {
+        // It cannot fail as long as the reconciler is there.
+        let mut complete = self.complete.subscribe();
+        let _complete = complete.wait_for(|complete| *complete).await;
     }
 }
 

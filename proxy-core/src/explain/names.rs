@@ -32,11 +32,11 @@ impl<'m> Names<'m> {
         let Some(model) = servers.and_then(|servers| servers.get(&server.name)) else {
             return names;
         };
-        names.add("routes", &model.routes, &server.routes.list, view);
-        if let (Some(model), Some(routes)) = (&model.errors, &server.errors) {
+        names.add("routes", &model.routes, &server.rules.routes.list, view);
+        if let (Some(model), Some(routes)) = (&model.errors, &server.rules.errors) {
             names.add("errors.routes", &model.routes, &routes.list, view);
         }
-        for ((name, model), route) in model.named_routes.iter().zip(&server.named_routes) {
+        for ((name, model), route) in model.named_routes.iter().zip(&server.rules.named_routes) {
             names.add_one(format!("named_routes.{name}"), model, route, view);
         }
         names

@@ -24,8 +24,10 @@ pub(super) use self::proxying::Sent;
 pub(super) use self::targets::Finding;
 pub(super) use self::waiting::{Waited, Waiting};
 use super::access_log::{Access, Seen};
+use super::hosts::Site;
 use super::interim;
-use super::view::{ClusterId, ServerView, View};
+use super::proxy::Proxy;
+use super::view::{ClusterId, Rules, ServerView, View};
 use super::worker::Worker;
 use crate::auth::{self, Check, Verdict};
 use crate::body::Body;
@@ -38,19 +40,25 @@ use crate::http::target::{self, Asks};
 use crate::http::upgrade::{self, OnUpgrade};
 use crate::http::{limit, reply};
 use crate::metrics::{Format, Observation};
-use crate::request::Context;
+use crate::request::{Context, host_name};
 use crate::routing::header_ops::ResponseOps;
 use crate::routing::respond::StaticResponse;
 use crate::routing::routes::{Authenticate, Metrics};
 use crate::routing::slots::Value;
 use crate::routing::trace::Tracer;
 use crate::routing::walk::{Deferred, Step, Walk};
+use crate::skipper::table::Table;
+use crate::upstream::cluster::Cluster;
 
 /// One request on its way.
 pub(super) struct Journey<'a, T = ()> {
     worker: &'a Worker,
     view: &'a View,
     server: &'a ServerView,
+    /// What serves the host, if a source of routes has it.
+    site: Option<&'a Site>,
+    /// Those of the server, or of the host.
+    rules: &'a Rules,
     connection: &'a Connection,
     /// The line of the access log, and what became known for it; `None`: there is none.
     log: Option<Box<(Box<Access>, Seen)>>,
@@ -147,6 +155,9 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             };
             Box::new((access, seen))
         });
+        let site = server.serves_hosts.then(|| host.as_ref()).flatten();
+        let site = site.and_then(|host| view.hosts.get(&host_name(host)));
+        let rules = site.map_or(&server.rules, |site| &site.rules);
         let client_upgrade = OnUpgrade::of(&mut parts.extensions);
         let mut journey = Box::new(Self {
             worker,
@@ -155,7 +166,9 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             connection,
             log,
             observation,
-            walk: Walk::new(&server.routes, &server.named_routes, host.as_ref(), tracer),
+            site,
+            rules,
+            walk: Walk::new(&rules.routes, &rules.named_routes, host.as_ref(), tracer),
             cx: Context::new(parts, host, connection.peer(), client.ip, connection.is_tls()),
             body: RequestBody::Whole(body),
             was_connect: client_upgrade.as_ref().is_some_and(OnUpgrade::is_stream),
@@ -169,7 +182,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             filtering: None,
         });
         (journey.cx.worker, journey.cx.via_trusted_proxy) = (worker.number, client.via_trusted_proxy);
-        if server.asked.any() {
+        if rules.asked.any() {
             journey.cx.facts = Some(Box::new(Facts {
                 closing,
                 local: connection.local_address(),
@@ -201,6 +214,27 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
                 return next;
             }
         }
+    }
+
+    // --- what numbers stand for ---
+
+    fn cluster(&self, id: ClusterId) -> Option<&'a Cluster> {
+        match self.site {
+            Some(site) => site.cluster(id),
+            None => self.view.cluster(id),
+        }
+    }
+
+    fn proxy_of(&self, id: ClusterId) -> &'a Proxy {
+        match self.site {
+            Some(site) => site.proxy(id),
+            None => self.view.proxy(id),
+        }
+    }
+
+    fn table(&self, number: usize) -> Option<&'a Arc<Table>> {
+        let tables = self.site.map_or(&*self.view.tables, |site| &*site.tables);
+        tables.get(number)
     }
 
     /// Whether no handler has answered.
@@ -276,7 +310,10 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             return Some(self.settle(response));
         }
         self.is_unhandled = true;
-        if self.server.strict {
+        if self.server.serves_hosts && !self.view.hosts.is_complete() {
+            return self.fail(Failure::from(Reason::NotLoaded).with_retry_after(1));
+        }
+        if self.server.strict || self.server.serves_hosts {
             return self.fail(Reason::NoRoute.into());
         }
         let mut response = Response::new(Body::empty());
@@ -407,7 +444,7 @@ impl<T> Journey<'_, T> {
     /// The line of the access log, and all that became known for it.
     fn line(&mut self, status: Option<StatusCode>) -> Option<(Box<Access>, Seen)> {
         let (access, mut seen) = *self.log.take()?;
-        let (slots, vars) = (&self.server.log_slots, &self.cx.vars);
+        let (slots, vars) = (&self.rules.log_slots, &self.cx.vars);
         seen.is_unhandled = self.is_unhandled;
         seen.user = slots.user(vars);
         seen.uuid = self.cx.known_uuid().map(str::to_owned);

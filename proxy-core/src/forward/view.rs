@@ -11,6 +11,7 @@ use socket2::TcpKeepalive;
 use tokio::time::Instant;
 
 use super::access_log::AccessLogs;
+use super::hosts::Hosts;
 use super::proxy::{self, Proxy};
 use crate::failure_log::FailureGates;
 use crate::geo::{Source, Terms};
@@ -27,10 +28,9 @@ use crate::routing::slots::{Asked, LogSlots};
 use crate::skipper::table::Table;
 use crate::snapshot::Snapshot;
 use crate::tls::TlsPlan;
-use crate::upstream::cluster::{Cluster, Upstream};
+use crate::upstream::cluster::Cluster;
 use crate::upstream::discovery::Dynamic;
 use crate::upstream::health::Check;
-use crate::upstream::resolve::Name;
 
 /// How long requests in flight may take after a stop, unless `grace_period` says otherwise.
 const GRACE: Duration = Duration::from_secs(30);
@@ -41,6 +41,8 @@ pub(crate) struct View {
     base: Arc<Base>,
     /// By the numbers that the handlers have.
     pub(crate) tables: Box<[Arc<Table>]>,
+    /// The hosts of the sources of routes.
+    pub(crate) hosts: Hosts,
 }
 
 /// What only another configuration changes.
@@ -66,8 +68,6 @@ pub(crate) struct Clusters {
     list: Box<[Cluster]>,
     /// What is done with the heads of requests to the cluster of the same number.
     proxies: Box<[Option<Box<Proxy>>]>,
-    /// Every name whose addresses matter, each once.
-    names: Vec<Arc<Name>>,
 }
 
 /// Where a cluster and its proxy stand in a view.
@@ -123,19 +123,13 @@ pub(crate) struct Place {
 #[derive(Debug)]
 pub(crate) struct ServerView {
     pub(crate) name: String,
-    pub(crate) routes: Routes,
-    /// For requests that ended with an error. `None`: an empty answer with its status.
-    pub(crate) errors: Option<Routes>,
-    /// What `invoke` runs, by number.
-    pub(crate) named_routes: Vec<Route>,
+    pub(crate) rules: Rules,
+    /// Whether hosts of the sources of routes are served, before the server's own routes are looked at.
+    pub(crate) serves_hosts: bool,
     /// Whether it is an error, 404, if no route answers. Default `false`: an empty 200, as in Caddy.
     pub(crate) strict: bool,
     /// Whether a request over TLS is answered with 421 if its host is not the name that its connection asked for.
     pub(crate) strict_sni_host: bool,
-    /// What any of the routes asks for.
-    pub(crate) asked: Asked,
-    /// The variables that the access log looks at.
-    pub(crate) log_slots: LogSlots,
     pub(crate) trusted_proxies: Trusted,
     /// The fields that name the client, in order of preference. Default `X-Forwarded-For`.
     pub(crate) client_ip_fields: Vec<HeaderName>,
@@ -147,6 +141,20 @@ pub(crate) struct ServerView {
     /// Where its routes count their requests, by number.
     pub(crate) metrics: Option<Vec<RouteMetrics>>,
     pub(crate) gates: FailureGates,
+}
+
+/// What is done with the requests of a server, or of a host of its own.
+#[derive(Debug, Default)]
+pub(crate) struct Rules {
+    pub(crate) routes: Routes,
+    /// For requests that ended with an error. `None`: an empty answer with its status.
+    pub(crate) errors: Option<Routes>,
+    /// What `invoke` runs, by number.
+    pub(crate) named_routes: Vec<Route>,
+    /// What any of the routes asks for.
+    pub(crate) asked: Asked,
+    /// The variables that the access log looks at.
+    pub(crate) log_slots: LogSlots,
 }
 
 /// Which server's requests are answered. It is looked up with each request, as a reload may have moved it.
@@ -191,7 +199,6 @@ impl Default for Base {
 impl Clusters {
     pub(crate) fn new(list: Vec<Cluster>, proxies: Vec<Option<Box<Proxy>>>) -> Self {
         Self {
-            names: names(&list),
             // They live long, and there may be many: no room to spare.
             list: list.into(),
             proxies: proxies.into(),
@@ -202,11 +209,11 @@ impl Clusters {
         self.list.iter()
     }
 
-    fn get(&self, number: usize) -> Option<&Cluster> {
+    pub(super) fn get(&self, number: usize) -> Option<&Cluster> {
         self.list.get(number)
     }
 
-    fn proxy(&self, number: usize) -> Option<&Proxy> {
+    pub(super) fn proxy(&self, number: usize) -> Option<&Proxy> {
         self.proxies.get(number)?.as_deref()
     }
 }
@@ -218,6 +225,16 @@ impl View {
         Self {
             base: Arc::new(base),
             tables: tables.into(),
+            hosts: Hosts::default(),
+        }
+    }
+
+    /// The same with these hosts.
+    pub(crate) fn with_hosts(&self, hosts: Hosts) -> Self {
+        Self {
+            base: Arc::clone(&self.base),
+            tables: self.tables.clone(),
+            hosts,
         }
     }
 
@@ -231,6 +248,7 @@ impl View {
                 .iter()
                 .map(|old| Arc::clone(if replaces(old) { table } else { old }))
                 .collect(),
+            hosts: self.hosts.clone(),
         })
     }
 
@@ -265,24 +283,22 @@ impl View {
             .collect()
     }
 
-    /// Every cluster, those of tables too.
+    /// Every cluster that somebody must look after: those of hosts whose upstreams are fixed and need nothing are not
+    /// among them.
     pub(crate) fn clusters(&self) -> impl Iterator<Item = &Cluster> {
-        self.parts().flat_map(Clusters::iter)
+        let hosts = self.hosts.demanding().flat_map(|site| site.clusters());
+        self.parts().flat_map(Clusters::iter).chain(hosts)
     }
 
-    /// Every name whose addresses matter; some may come twice.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &Arc<Name>> {
-        self.parts().flat_map(|part| &part.names)
+    /// Every cluster.
+    pub(crate) fn all_clusters(&self) -> impl Iterator<Item = &Cluster> {
+        let hosts = self.hosts.sites().flat_map(|site| site.clusters());
+        self.parts().flat_map(Clusters::iter).chain(hosts)
     }
 
     /// The upstreams that are found out at run time.
     pub(crate) fn dynamic(&self) -> impl Iterator<Item = &Dynamic> {
         self.clusters().filter_map(|cluster| cluster.source.dynamic())
-    }
-
-    /// Whether there are any.
-    pub(crate) fn is_dynamic(&self) -> bool {
-        self.dynamic().next().is_some()
     }
 
     /// Forgets the names that requests did not ask for lately.
@@ -325,17 +341,6 @@ impl Default for View {
     fn default() -> Self {
         Self::new(Base::default(), Vec::new())
     }
-}
-
-fn names(clusters: &[Cluster]) -> Vec<Arc<Name>> {
-    let mut seen = HashSet::new();
-    clusters
-        .iter()
-        .flat_map(|cluster| cluster.source.upstreams())
-        .map(Upstream::name)
-        .filter(|name| seen.insert(Arc::as_ptr(name)))
-        .cloned()
-        .collect()
 }
 
 // === impl Entry ===

@@ -1,12 +1,10 @@
 //! What one worker thread owns: connections, pools and counters; nothing here is shared on the way of a
 //! request.
 
-use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
-use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
 
 use tokio::sync::Semaphore;
 use tokio::task::coop;
@@ -23,9 +21,9 @@ use crate::snapshot::Snapshot;
 use crate::stats::Counters;
 use crate::tasks::Tasks;
 use crate::upstream::connect::Connector;
-use crate::upstream::discovery::Dynamic;
 use crate::upstream::load::Tally;
 use crate::upstream::pool::Pool;
+use crate::upstream::resolve::Places;
 
 /// So many copies of requests may be under way at once.
 const COPIES: usize = 1000;
@@ -37,6 +35,8 @@ pub(crate) struct Worker {
     pub(crate) number: usize,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) view: Arc<Snapshot<View>>,
+    /// Where names lead.
+    places: Arc<Places>,
     pub(crate) pool: Arc<Pool>,
     pub(crate) connector: Connector,
     /// Client connections and tunnels: what a drain waits for.
@@ -60,11 +60,17 @@ pub(crate) struct Worker {
 // === impl Worker ===
 
 impl Worker {
-    pub(crate) fn new(number: usize, view: Arc<Snapshot<View>>, metrics: Arc<Metrics>) -> Self {
+    pub(crate) fn new(
+        number: usize,
+        view: Arc<Snapshot<View>>,
+        metrics: Arc<Metrics>,
+        places: Arc<Places>,
+    ) -> Self {
         Self {
             number,
             metrics,
             view,
+            places,
             pool: Arc::default(),
             connector: Connector::default(),
             tasks: Tasks::default(),
@@ -105,7 +111,7 @@ impl Worker {
     pub(crate) async fn sweep(self: Arc<Self>, stop: CancellationToken) {
         let mut ticks = time::interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut seen = None;
+        let mut seen = self.places.left();
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -123,7 +129,7 @@ impl Worker {
             .await;
             let view = self.view.current();
             view.forget_idle(Instant::now());
-            self.retire_moved(&view, &mut seen);
+            self.retire_moved(&mut seen);
         }
     }
 
@@ -143,23 +149,17 @@ impl Worker {
         view.settle_gates();
     }
 
-    /// Closes idle connections to where no name of the current view leads any more. `seen` is the view of the last
-    /// time and the number of changes of its names.
-    fn retire_moved(&self, view: &Arc<View>, seen: &mut Option<(Weak<View>, u64)>) {
-        let changes = view.names().map(|name| name.generation()).sum();
-        let as_before = seen
-            .as_ref()
-            .is_some_and(|(last, before)| *before == changes && last.as_ptr() == Arc::as_ptr(view));
-        if as_before && !view.is_dynamic() {
+    /// Closes idle connections to where no name leads any more. `seen` is what was known the last time.
+    fn retire_moved(&self, seen: &mut u64) {
+        let left = self.places.left();
+        if left == *seen {
             return;
         }
         // A name may have moved more than once since the last tick, so it is the pool that knows where the names
         // have led.
-        let answers = view.names().map(|name| name.current());
-        let mut listed: HashSet<IpAddr> = answers.flat_map(|answer| answer.addresses().to_vec()).collect();
-        listed.extend(view.dynamic().flat_map(Dynamic::addresses));
-        self.pool.retire_unless(|ip| listed.contains(ip));
-        *seen = Some((Arc::downgrade(view), changes));
+        let listed = self.places.listed();
+        self.pool.retire_unless(|ip| listed.has(*ip));
+        *seen = left;
     }
 
     /// SplitMix64: every state gives a well-mixed number, and the state only counts.
@@ -179,7 +179,7 @@ mod tests {
     #[tokio::test]
     async fn choices_are_even() {
         let view = Arc::new(Snapshot::new(View::default()));
-        let worker = Worker::new(0, view, Arc::new(Metrics::new(1)));
+        let worker = Worker::new(0, view, Arc::new(Metrics::new(1)), Arc::default());
         let mut counts = [0_u32; 3];
         for _ in 0..30_000 {
             counts[worker.choose(3)] += 1;

@@ -117,7 +117,9 @@ fn arrive<V: Service>(
     let view = listener.place.view(&worker.view);
     let entry = view.entry(&listener.place).cloned()?;
     let server = view.servers.get(entry.server);
-    let asks = server.is_some_and(|server| server.asked.connection);
+    let asks = server.is_some_and(|server| {
+        server.rules.asked.connection || server.serves_hosts && view.hosts.ask_for_connections()
+    });
     let local = asks.then(|| stream.local_address()).flatten();
     drop(view);
     let state = Arc::new(ConnState::in_group(listener.place.group()));

@@ -22,7 +22,8 @@ use crate::request::Context;
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
     pub(crate) list: Vec<Route>,
-    pub(crate) index: HostIndex,
+    /// `None`: no route names a host.
+    pub(super) index: Option<Box<HostIndex>>,
 }
 
 /// One route: if a matcher set matches, its handlers run.
@@ -113,7 +114,11 @@ pub(crate) struct Metrics {
 
 impl Routes {
     pub(crate) fn new(list: Vec<Route>) -> Self {
-        let index = HostIndex::new(&list);
+        let names_hosts = list
+            .iter()
+            .flat_map(|route| &route.matchers)
+            .any(|set| set.host.is_some());
+        let index = names_hosts.then(|| Box::new(HostIndex::new(&list)));
         Self { list, index }
     }
 }

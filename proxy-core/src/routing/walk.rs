@@ -318,10 +318,13 @@ impl<'v> Frame<'v> {
     }
 
     fn indexed(routes: &'v Routes, host: Option<&HeaderValue>) -> Self {
-        let host = host.map(host_name).unwrap_or_default();
+        let candidates = routes.index.as_ref().map(|index| {
+            let host = host.map(host_name).unwrap_or_default();
+            index.candidates(&host).iter()
+        });
         Self::new(Pending::Indexed {
             routes: &routes.list,
-            candidates: Some(routes.index.candidates(&host).iter()),
+            candidates,
             next: 0,
         })
     }

@@ -8,6 +8,7 @@
 mod answer;
 mod dns;
 mod name;
+mod places;
 mod set;
 mod system;
 
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 pub(crate) use answer::{Answer, Service, State};
 pub(crate) use name::{Name, Wishes};
+pub(crate) use places::Places;
 pub(crate) use set::{ResolverSet, Terms, When};
 
 /// The wait after the first failed look-up; it doubles with each further one.

@@ -180,9 +180,10 @@ fn document(host: &HostName, mut parts: Vec<Part>, found: &mut Assembled) {
         }
     }
     report_differences(host, &parts, &groups, &mut found.invalid);
-    let targets: Vec<_> = groups
+    let targets = targets(host, &groups, &mut found.invalid);
+    let targets: Vec<_> = targets
         .iter()
-        .filter_map(|group| Some((&group.first()?.definition, joined(group))))
+        .map(|(definition, upstreams)| (definition, upstreams.clone()))
         .collect();
     match HostDocument::check(document::raw(&targets)) {
         Ok(document) => {
@@ -199,6 +200,30 @@ fn document(host: &HostName, mut parts: Vec<Part>, found: &mut Assembled) {
             }
         }
     }
+}
+
+/// What each group serves. A pattern of several groups is of the first one, and the others hear of it.
+fn targets(
+    host: &HostName,
+    groups: &[Vec<&Part>],
+    notes: &mut Vec<Invalid>,
+) -> Vec<(Definition, Vec<RawUpstream>)> {
+    let mut taken = BTreeSet::new();
+    let mut targets = Vec::new();
+    for group in groups {
+        let Some(first) = group.first() else { continue };
+        let mut definition = first.definition.clone();
+        definition.paths = document::left(&definition, &mut taken);
+        if definition.paths != first.definition.paths {
+            let reason = "others of this host have some of its paths, and are before it by name";
+            notes.push(invalid(Some(host), &first.place, reason.to_owned()));
+            if definition.paths.is_empty() {
+                continue;
+            }
+        }
+        targets.push((definition, joined(group)));
+    }
+    targets
 }
 
 fn joined(group: &[&Part]) -> Vec<RawUpstream> {

@@ -2,3 +2,5 @@
 
 #[cfg(feature = "docker")]
 mod docker;
+#[cfg(feature = "kubernetes")]
+mod kubernetes;

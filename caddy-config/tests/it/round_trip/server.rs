@@ -9,7 +9,10 @@ use caddy_config::{
 };
 use proptest::{collection::vec, option, prelude::*};
 
-use super::{any_doors, dial, doors_route, duration, error_routes, name, named_routes, range, route, value};
+use super::{
+    any_doors, dial, doors_route, duration, error_routes, name, named_routes, range, route,
+    route_sources::route_sources, value,
+};
 
 pub(super) fn admin() -> impl Strategy<Value = Admin> {
     let listen = prop_oneof![
@@ -63,16 +66,34 @@ pub(super) fn http() -> impl Strategy<Value = HttpApp> {
         observe_catchall_hosts,
     });
     let ports = (option::of(1_u16..), option::of(1_u16..));
-    (ports, duration(), duration(), servers, option::of(metrics)).prop_map(
-        |((http_port, https_port), grace_period, shutdown_delay, servers, metrics)| HttpApp {
-            http_port,
-            https_port,
-            grace_period,
-            shutdown_delay,
-            servers,
-            metrics,
-        },
+    let sources = option::of(route_sources()).boxed();
+    (
+        ports,
+        duration(),
+        duration(),
+        servers,
+        option::of(metrics),
+        sources,
     )
+        .prop_map(
+            |((http_port, https_port), grace_period, shutdown_delay, mut servers, metrics, sources)| {
+                let first = servers.values_mut().next();
+                // Sources and servers of their hosts need each other.
+                let route_sources = sources.zip(first).map(|(sources, first): (_, &mut Server)| {
+                    first.route_sources = true;
+                    sources
+                });
+                HttpApp {
+                    http_port,
+                    https_port,
+                    grace_period,
+                    shutdown_delay,
+                    servers,
+                    metrics,
+                    route_sources,
+                }
+            },
+        )
 }
 
 fn server() -> impl Strategy<Value = Server> {

@@ -83,7 +83,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         failed.failure.status = self.status_of(&failed.failure);
         self.restore_host();
         let told = || Box::new(Told::new(&failed.failure));
-        let errors = self.server.errors.as_ref().filter(|_| !self.in_errors);
+        let errors = self.rules.errors.as_ref().filter(|_| !self.in_errors);
         let answer = if self.walk.catch() {
             self.cx.error = Some(told());
             None

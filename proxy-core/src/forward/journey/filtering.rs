@@ -75,8 +75,7 @@ impl Filtering<'_> {
 impl<'a, T: Tracer<'a>> Journey<'a, T> {
     /// `eskip`: goes through the table of this number.
     pub(super) fn filter(&mut self, number: usize) -> Option<Next<'a>> {
-        let view = self.view;
-        let Some(table) = view.tables.get(number) else {
+        let Some(table) = self.table(number) else {
             return self.fail(Reason::NoUpstream.into());
         };
         hop_by_hop::strip_nominated(&mut self.cx.parts.headers);
@@ -147,7 +146,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         let route = found.value();
         filtering.exchange.host = host;
         filtering.route = Some(route);
-        if self.server.errors.is_some() {
+        if self.rules.errors.is_some() {
             // Routes for errors see the request as it came.
             self.cx.rewrite(None, None);
         }

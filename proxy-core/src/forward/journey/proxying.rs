@@ -152,10 +152,10 @@ impl<'a> Sent<'a> {
 impl<'a, T: Tracer<'a>> Journey<'a, T> {
     /// Makes the request that goes to an upstream.
     pub(super) fn proxy(&mut self, number: ClusterId) -> Option<Next<'a>> {
-        let Some(cluster) = self.view.cluster(number) else {
+        let Some(cluster) = self.cluster(number) else {
             return self.fail(Reason::NoUpstream.into());
         };
-        let proxy = self.view.proxy(number);
+        let proxy = self.proxy_of(number);
         let marks = Marks::of(&self.cx.parts.headers);
         if marks.any(Marks::VIA) && forwarded::is_looping(&self.cx.parts.headers) {
             return self.fail(Reason::Loop.into());
@@ -175,7 +175,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
     /// Goes on with a request whose upstreams were waited for.
     pub(super) fn found(&mut self, number: ClusterId, found: Box<Found<'a>>) -> Option<Next<'a>> {
         let marks = Marks::of(&self.cx.parts.headers);
-        let cluster = self.view.cluster(number)?;
+        let cluster = self.cluster(number)?;
         self.forward((number, cluster), marks, Some(found))
     }
 
@@ -186,7 +186,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             Err(error) => return self.fail(Failure::of_body(error)),
         }
         let marks = Marks::of(&self.cx.parts.headers);
-        let cluster = self.view.cluster(number)?;
+        let cluster = self.cluster(number)?;
         self.forward((number, cluster), marks, None)
     }
 
@@ -197,7 +197,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
         mut marks: Marks,
         found: Option<Box<Found<'a>>>,
     ) -> Option<Next<'a>> {
-        let proxy = self.view.proxy(number);
+        let proxy = self.proxy_of(number);
         let target = match self.target((number, cluster, proxy), found) {
             Ok(target) => target,
             Err(Untargeted::Failed(failure)) => return self.fail(*failure),
@@ -274,7 +274,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
     /// The head that is sent: the request's own, or a copy where somebody may still ask for it.
     fn head_for(&mut self, proxy: &Proxy) -> Result<Parts, Box<Failure>> {
         let needs_request = self.walk.needs_request()
-            || self.server.errors.is_some()
+            || self.rules.errors.is_some()
             || !proxy.answers.is_empty()
             || proxy.rewrite.is_some()
             || proxy.up.as_ref().is_some_and(|up| up.needs_request)
@@ -334,7 +334,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             marks,
         );
         let mut before = Before {
-            notes: self.server.asked.upstream,
+            notes: self.rules.asked.upstream,
             resend: proxy.resend.as_ref(),
             sets_host: cluster.sets_host && !self.cx.keeps_host,
             ..Before::default()

@@ -14,6 +14,7 @@ use tracing::{debug, info, warn};
 
 use super::answer::{Answer, Known, Lookup, LookupError, Service, State};
 use super::dns::Dns;
+use super::places::Places;
 use super::{BACKOFF_START, ResolveSettings};
 
 /// A name that is being watched: a host's addresses, or the services of its SRV records. Get one from
@@ -26,6 +27,13 @@ pub(crate) struct Name<R = IpAddr> {
     generation: AtomicU64,
     first: SetOnce<()>,
     wishes: Arc<Wishes>,
+    listing: Option<Listing<R>>,
+}
+
+/// Where it is counted that the name leads to addresses, and which those of an answer are.
+struct Listing<R> {
+    places: Arc<Places>,
+    of: fn(&Answer<R>) -> &[IpAddr],
 }
 
 /// What is wished of the loop that keeps a name up to date. It keeps nothing alive.
@@ -107,25 +115,37 @@ impl Wishes {
 // === impl Name ===
 
 impl Name {
-    pub(super) fn literal(host: &str, address: IpAddr) -> Self {
-        let name = Self::with_answer(host, Answer::literal(address));
+    /// An address instead of a name. What is wished of it is wished of `nobody`.
+    pub(super) fn literal(host: &str, address: IpAddr, nobody: &Arc<Wishes>, places: &Arc<Places>) -> Self {
+        let name = Self::with_answer(host, Answer::literal(address), Arc::clone(nobody)).listed_in(places);
         name.publish_first();
         name
+    }
+
+    /// The name, counted wherever it leads.
+    pub(super) fn listed_in(mut self, places: &Arc<Places>) -> Self {
+        places.moved(&[], self.current().addresses());
+        self.listing = Some(Listing {
+            places: Arc::clone(places),
+            of: Answer::addresses,
+        });
+        self
     }
 }
 
 impl<R> Name<R> {
     pub(super) fn new(host: &str) -> Self {
-        Self::with_answer(host, Answer::never())
+        Self::with_answer(host, Answer::never(), Arc::default())
     }
 
-    fn with_answer(host: &str, answer: Answer<R>) -> Self {
+    fn with_answer(host: &str, answer: Answer<R>, wishes: Arc<Wishes>) -> Self {
         Self {
             host: host.into(),
             generation: answer.generation().into(),
             answer: ArcSwap::from_pointee(answer),
             first: SetOnce::new(),
-            wishes: Arc::default(),
+            wishes,
+            listing: None,
         }
     }
 
@@ -176,8 +196,12 @@ impl<R> Name<R> {
 
 impl<R: PartialEq> Name<R> {
     fn publish(&self, answer: Answer<R>) {
-        if *self.answer.load_full() != answer {
+        let before = self.current();
+        if *before != answer {
             let generation = answer.generation();
+            if let Some(Listing { places, of }) = &self.listing {
+                places.moved(of(&before), of(&answer));
+            }
             self.answer.store(Arc::new(answer));
             self.generation.store(generation, Ordering::Release);
         }
@@ -197,6 +221,9 @@ impl<R: fmt::Debug> fmt::Debug for Name<R> {
 impl<R> Drop for Name<R> {
     fn drop(&mut self) {
         self.wishes.end.notify_one();
+        if let Some(Listing { places, of }) = &self.listing {
+            places.moved(of(&self.answer.load()), &[]);
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use super::ResolveSettings;
 use super::answer::Service;
 use super::dns::{Dns, NameServers};
 use super::name::{Name, Record, Refresher, Wishes};
+use super::places::Places;
 use super::system::System;
 
 /// The names in use, each once. Share it behind an [`Arc`]; [`run`](Self::run) must run for names to get answers.
@@ -23,6 +24,10 @@ pub(crate) struct ResolverSet {
     make_dns: MakeDns,
     watched: Mutex<Watched>,
     begun: Notify,
+    /// Where names lead.
+    places: Arc<Places>,
+    /// Who looks up addresses.
+    nobody: Arc<Wishes>,
 }
 
 /// How a name is looked up.
@@ -80,6 +85,11 @@ struct Added<R: Record> {
 trait Watchable: Record {
     fn of(watched: &mut Watched) -> &mut HashMap<Key, Weak<Name<Self>>>;
     fn job(added: Added<Self>) -> Job;
+
+    /// A new name, which is counted if it leads to addresses.
+    fn counted(name: Name<Self>, _places: &Arc<Places>) -> Name<Self> {
+        name
+    }
 }
 
 // === impl ResolverSet ===
@@ -108,7 +118,14 @@ impl ResolverSet {
             make_dns: Box::new(make_dns),
             watched: Mutex::default(),
             begun: Notify::new(),
+            places: Arc::default(),
+            nobody: Arc::default(),
         }
+    }
+
+    /// Where its names lead.
+    pub(crate) fn places(&self) -> &Arc<Places> {
+        &self.places
     }
 
     /// The name for `host`, looked up at these name servers; without any, as the system does it: its hosts file, its
@@ -131,7 +148,7 @@ impl ResolverSet {
     /// As [`ResolverSet::watch`], with more to say.
     pub(crate) fn watch_as(&self, host: &str, terms: &Terms, when: When) -> Arc<Name> {
         match literal(host) {
-            Some(address) => Arc::new(Name::literal(host, address)),
+            Some(address) => Arc::new(Name::literal(host, address, &self.nobody, &self.places)),
             None => self.add(host, terms, when),
         }
     }
@@ -148,7 +165,7 @@ impl ResolverSet {
         let name = known.unwrap_or_else(|| {
             let settings = self.settings.on(terms);
             let dns = watched.dns(terms, || (self.make_dns)(&terms.servers, &settings));
-            let name = Arc::new(Name::new(&key.1));
+            let name = Arc::new(R::counted(Name::new(&key.1), &self.places));
             R::of(&mut watched).insert(key.clone(), Arc::downgrade(&name));
             let refresher = Refresher::new(&name, dns, settings);
             watched.added.push(R::job(Added { key, refresher }));
@@ -264,6 +281,10 @@ impl Watchable for IpAddr {
 
     fn job(added: Added<Self>) -> Job {
         Job::Name(added)
+    }
+
+    fn counted(name: Name, places: &Arc<Places>) -> Name {
+        name.listed_in(places)
     }
 }
 

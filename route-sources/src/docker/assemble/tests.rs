@@ -206,6 +206,57 @@ fn containers_share_a_host_by_paths() {
 }
 
 #[test]
+fn a_path_of_several_is_of_the_first_and_the_others_keep_the_rest() {
+    let found = assembled(&[
+        container(
+            "a",
+            "10.0.0.1",
+            &[("doorway.host", "a.test"), ("doorway.paths", "/a,/b")],
+        ),
+        container(
+            "b",
+            "10.0.0.2",
+            &[("doorway.host", "a.test"), ("doorway.paths", "/B,/c")],
+        ),
+        container(
+            "c",
+            "10.0.0.3",
+            &[("doorway.host", "a.test"), ("doorway.paths", "/c")],
+        ),
+    ]);
+    let raw = document(&found, "a.test").raw();
+    let patterns: Vec<_> = raw.paths.iter().map(|path| path.patterns.join(" ")).collect();
+    assert_eq!(patterns, ["/a /b", "/c"]);
+    let places: Vec<_> = found
+        .invalid
+        .iter()
+        .map(|invalid| invalid.place.as_str())
+        .collect();
+    assert_eq!(places, ["container b", "container c"]);
+}
+
+#[test]
+fn weights_beside_a_policy_that_has_none_do_not_refuse_the_host() {
+    let found = assembled(&[
+        container(
+            "a",
+            "10.0.0.1",
+            &[
+                ("doorway.host", "a.test"),
+                ("doorway.load_balancing", "least_conn"),
+            ],
+        ),
+        container(
+            "b",
+            "10.0.0.2",
+            &[("doorway.host", "a.test"), ("doorway.weight", "2")],
+        ),
+    ]);
+    assert_eq!(addresses(&found, "a.test").len(), 2);
+    assert_eq!(found.invalid[0].place, "container b");
+}
+
+#[test]
 fn the_network_is_chosen_and_a_guess_is_reported() {
     let mut two = container("a", "10.0.0.1", &[("doorway.host", "a.test")]);
     two.instances[0]
@@ -290,6 +341,7 @@ fn any_container() -> impl Strategy<Value = Workload> {
         Just(("doorway.weight", "x")),
         Just(("doorway.paths", "/b/*,/a/*")),
         Just(("doorway.paths", "/c")),
+        Just(("doorway.paths", "/B/*,/c")),
         Just(("doorway.load_balancing", "first")),
         Just(("doorway.basic_auth", "bob:x")),
         Just(("doorway.headers.response.set.X-A", "1")),

@@ -1,0 +1,324 @@
+//! The hosts of the sources of routes: what is said of them is merged, and what has changed is built and served.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use route_sources::{
+    Applied, Delta, Held, HostDocument, HostName, Invalid, Kind, Merge, Route, Snapshot, Status,
+};
+use tokio::sync::watch;
+use tokio::task;
+use tracing::{debug, info, warn};
+
+use super::Reconciler;
+use crate::clock;
+use crate::config::hosts;
+use crate::forward::hosts::Site;
+
+/// What the sources say, and what came of it. Only one snapshot is worked on at a time.
+#[derive(Debug, Default)]
+pub(crate) struct Hosted {
+    merge: Merge,
+    /// Hosts that the configuration serves.
+    configured: Vec<HostName>,
+    /// What the files say beside it.
+    files: Arc<Snapshot>,
+    /// Routes that count but could not be built.
+    unbuilt: BTreeMap<HostName, Invalid>,
+    /// When the last snapshot of each source came.
+    came: BTreeMap<Kind, u64>,
+    /// What was told last of what is wrong.
+    told: Told,
+    /// Where plain HTTP of hosts with certificates is redirected to.
+    https_port: u16,
+}
+
+/// How much was wrong.
+#[derive(Debug, Default, PartialEq)]
+struct Told {
+    conflicts: usize,
+    invalid: BTreeMap<Kind, Vec<Invalid>>,
+    stale: BTreeMap<Kind, Option<String>>,
+}
+
+/// What is changed of the table of hosts.
+struct Built {
+    changes: Vec<(HostName, Option<Arc<Site>>)>,
+    unbuilt: Vec<(HostName, Option<Invalid>)>,
+}
+
+/// One document's site: some names have the same document.
+type Sites = HashMap<*const HostDocument, Result<Arc<Site>, String>>;
+
+// === impl Reconciler ===
+
+impl Reconciler {
+    /// Lets requests see what a source says now. It returns once they do.
+    pub(crate) async fn take_snapshot(self: &Arc<Self>, kind: Kind, snapshot: Arc<Snapshot>) {
+        let mut hosted = Arc::clone(&self.hosted).lock_owned().await;
+        let revision = snapshot.revision;
+        let this = Arc::clone(self);
+        // Where there are many routes it takes a while.
+        let work = task::spawn_blocking(move || {
+            let delta = hosted.take(kind, snapshot);
+            let built = hosted.build(&this, &delta);
+            (hosted, delta, built)
+        });
+        // A panic is reported by itself, and the hosts stay as they are.
+        let Ok((mut hosted, delta, built)) = work.await else {
+            return;
+        };
+        hosted.note(built.unbuilt);
+        hosted.tell(kind, &delta);
+        self.change_hosts(built.changes, kind).await;
+        // It may be the last that holds many routes.
+        drop(task::spawn_blocking(move || drop(delta)));
+        if let (Kind::Store, Some(revision)) = (kind, revision) {
+            let applied = Applied {
+                revision,
+                at: hosted.came.get(&kind).copied().unwrap_or_default(),
+                invalid: hosted.unserved(kind),
+            };
+            self.applied.send_replace(Some(applied));
+        }
+    }
+
+    async fn change_hosts(&self, changes: Vec<(HostName, Option<Arc<Site>>)>, kind: Kind) {
+        // No load comes between the view that is looked at and the next one.
+        let _state = self.state.lock().await;
+        let last = self.views.current();
+        let is_awaited = last.hosts.awaits(kind);
+        if !changes.is_empty() || is_awaited {
+            let hosts = last.hosts.with(changes).without_awaiting(kind);
+            self.publish(last.with_hosts(hosts), last);
+        }
+    }
+
+    /// What the configuration says beside the sources: the hosts that it serves itself, and where HTTPS is.
+    pub(super) async fn configure_hosts(self: &Arc<Self>, configured: Vec<HostName>, https_port: u16) {
+        let mut hosted = Arc::clone(&self.hosted).lock_owned().await;
+        let this = Arc::clone(self);
+        let work = task::spawn_blocking(move || {
+            let mut delta = hosted.configure(configured);
+            if std::mem::replace(&mut hosted.https_port, https_port) != https_port {
+                delta = hosted.everything();
+            }
+            let built = hosted.build(&this, &delta);
+            (hosted, built)
+        });
+        let Ok((mut hosted, built)) = work.await else {
+            return;
+        };
+        hosted.note(built.unbuilt);
+        self.change_hosts(built.changes, Kind::File).await;
+    }
+
+    /// Tells which revision of the store requests see.
+    pub(crate) fn applied(&self) -> watch::Receiver<Option<Applied>> {
+        self.applied.subscribe()
+    }
+
+    /// What there is to say of routes.
+    pub(crate) async fn routes_status(&self) -> Status {
+        self.hosted.lock().await.status()
+    }
+
+    /// Who serves a name, as it is written in documents.
+    pub(crate) async fn served(&self, name: &str) -> Option<route_sources::Served> {
+        self.hosted.lock().await.merge.served(name).cloned()
+    }
+}
+
+// === impl Hosted ===
+
+impl Hosted {
+    /// Takes what a source says in the place of what it said before.
+    fn take(&mut self, kind: Kind, snapshot: Arc<Snapshot>) -> Delta {
+        self.came.insert(kind, now());
+        match kind {
+            Kind::File => {
+                self.files = snapshot;
+                self.merge_files()
+            }
+            _ => self.merge.update(kind, snapshot),
+        }
+    }
+
+    /// The configuration is a file, too, and its sites come first.
+    fn merge_files(&mut self) -> Delta {
+        if self.configured.is_empty() {
+            return self.merge.update(Kind::File, Arc::clone(&self.files));
+        }
+        let configured = self.configured.iter().cloned().map(Route::Configured);
+        let all = Snapshot {
+            routes: configured.chain(self.files.routes.iter().cloned()).collect(),
+            ..Snapshot::clone(&self.files)
+        };
+        self.merge.update(Kind::File, Arc::new(all))
+    }
+
+    /// The configuration serves these hosts now.
+    fn configure(&mut self, configured: Vec<HostName>) -> Delta {
+        if configured == self.configured {
+            return Delta::default();
+        }
+        self.configured = configured;
+        self.merge_files()
+    }
+
+    /// All names, as if they had changed.
+    fn everything(&self) -> Delta {
+        let all = self.merge.names();
+        Delta {
+            set: all
+                .map(|(name, served)| (name.clone(), served.route.clone()))
+                .collect(),
+            ..Delta::default()
+        }
+    }
+
+    /// Builds what has changed. What cannot be built stays as it is.
+    fn build(&self, reconciler: &Reconciler, delta: &Delta) -> Built {
+        let mut sites = Sites::new();
+        let mut built = Built {
+            changes: Vec::with_capacity(delta.set.len() + delta.removed.len()),
+            unbuilt: Vec::new(),
+        };
+        let running = &reconciler.views.current().hosts;
+        for name in &delta.removed {
+            built.changes.push((name.clone(), None));
+            built.unbuilt.push((name.clone(), None));
+        }
+        for (name, route) in &delta.set {
+            let unbuilt = match self.site(reconciler, &mut sites, route) {
+                Ok(site) => {
+                    built.changes.push((name.clone(), site));
+                    None
+                }
+                Err(reason) => {
+                    let kept = running.has(name);
+                    if !kept {
+                        let unavailable = Arc::new(hosts::unavailable(&reconciler.surroundings));
+                        built.changes.push((name.clone(), Some(unavailable)));
+                    }
+                    Some(Invalid {
+                        host: Some(name.to_string()),
+                        place: route.host().to_string(),
+                        reason,
+                        kept,
+                    })
+                }
+            };
+            built.unbuilt.push((name.clone(), unbuilt));
+        }
+        built
+    }
+
+    /// What serves a route; `None`: the configuration does.
+    fn site(
+        &self,
+        reconciler: &Reconciler,
+        sites: &mut Sites,
+        route: &Route,
+    ) -> Result<Option<Arc<Site>>, String> {
+        match route {
+            Route::Configured(_) => Ok(None),
+            Route::Held(held) => {
+                let Held { host, reason } = &**held;
+                debug!(%host, reason, "the host cannot be served");
+                Ok(Some(Arc::new(hosts::unavailable(&reconciler.surroundings))))
+            }
+            Route::Document(document) => {
+                let build = || {
+                    let site = hosts::site(&reconciler.surroundings, document, self.https_port);
+                    site.map(Arc::new).map_err(|errors| errors.to_string())
+                };
+                if document.aliases().is_empty() {
+                    return build().map(Some);
+                }
+                let site = sites.entry(Arc::as_ptr(document)).or_insert_with(build);
+                site.clone().map(Some)
+            }
+        }
+    }
+
+    fn note(&mut self, unbuilt: Vec<(HostName, Option<Invalid>)>) {
+        for (name, invalid) in unbuilt {
+            match invalid {
+                Some(invalid) => {
+                    warn!(host = %name, reason = %invalid.reason, kept = invalid.kept, "a route cannot be built");
+                    self.unbuilt.insert(name, invalid);
+                }
+                None => {
+                    self.unbuilt.remove(&name);
+                }
+            }
+        }
+    }
+
+    /// Logs what has changed, and what is wrong if that has changed.
+    fn tell(&mut self, kind: Kind, delta: &Delta) {
+        if !delta.is_empty() {
+            info!(source = %kind, set = delta.set.len(), removed = delta.removed.len(), "routes have changed");
+        }
+        let conflicts = self.merge.conflict_count();
+        if conflicts != self.told.conflicts {
+            self.told.conflicts = conflicts;
+            for conflict in self.merge.conflicts().iter().take(MOST_TOLD) {
+                let shadowed: Vec<_> = conflict.shadowed.iter().map(|kind| kind.as_str()).collect();
+                warn!(host = %conflict.host, winner = %conflict.winner, ?shadowed, "several sources have a route for the host");
+            }
+        }
+        let Some(snapshot) = self.merge.snapshot(kind) else {
+            return;
+        };
+        let stale = self.told.stale.entry(kind).or_default();
+        if *stale != snapshot.stale {
+            match &snapshot.stale {
+                Some(reason) => warn!(source = %kind, reason, "routes may not be the newest"),
+                None => info!(source = %kind, "routes are the newest again"),
+            }
+            stale.clone_from(&snapshot.stale);
+        }
+        let invalid = self.told.invalid.entry(kind).or_default();
+        if *invalid != snapshot.invalid {
+            invalid.clone_from(&snapshot.invalid);
+            for Invalid {
+                place, reason, kept, ..
+            } in invalid.iter().take(MOST_TOLD)
+            {
+                warn!(source = %kind, place, reason, kept, "no route can be made of it");
+            }
+        }
+    }
+
+    /// How many routes of a source are not served as they are written.
+    fn unserved(&self, kind: Kind) -> u64 {
+        let owned = |name: &HostName| {
+            self.merge
+                .served(name.as_str())
+                .is_some_and(|served| served.kind == kind)
+        };
+        let unbuilt = self.unbuilt.keys().filter(|name| owned(name)).count();
+        u64::try_from(self.merge.invalid_count(kind) + unbuilt).unwrap_or(u64::MAX)
+    }
+
+    fn status(&self) -> Status {
+        Status {
+            unbuilt: self.unbuilt.values().cloned().collect(),
+            ..Status::of(&self.merge, |kind| self.came.get(&kind).copied())
+        }
+    }
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    clock::wall()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_secs()
+}
+
+/// So many lines are logged of one kind.
+const MOST_TOLD: usize = 20;

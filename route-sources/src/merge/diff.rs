@@ -1,0 +1,56 @@
+//! Which routes of two lists are not the same values in the same order.
+
+use crate::snapshot::Route;
+
+/// How far ahead is looked for where two lists go on together.
+const WINDOW: usize = 32;
+
+/// What is only in the old list, and what is only in the new one.
+#[derive(Debug, Default)]
+pub(super) struct Diff<'r> {
+    pub(super) gone: Vec<&'r Route>,
+    pub(super) come: Vec<&'r Route>,
+}
+
+/// Walks both lists together and pairs what is the same value. What is paired is in the same order in both, so a host with no route
+/// in the result has the same routes in the same order as before. That there are more in it than need be does no harm but
+/// takes time, as after a list was sorted anew.
+pub(super) fn diff<'r>(mut old: &'r [Route], mut new: &'r [Route]) -> Diff<'r> {
+    let mut diff = Diff::default();
+    loop {
+        let same = old
+            .iter()
+            .zip(new)
+            .take_while(|(old, new)| old.is_same(new))
+            .count();
+        (old, new) = (rest(old, same), rest(new, same));
+        let (Some(first_old), Some(first_new)) = (old.first(), new.first()) else {
+            diff.gone.extend(old);
+            diff.come.extend(new);
+            return diff;
+        };
+        let (gone, come) = if first_old.host() == first_new.host() {
+            (1, 1)
+        } else if let Some(come) = ahead(new, first_old) {
+            (0, come)
+        } else if let Some(gone) = ahead(old, first_new) {
+            (gone, 0)
+        } else {
+            (1, 1)
+        };
+        diff.gone.extend(old.iter().take(gone));
+        diff.come.extend(new.iter().take(come));
+        (old, new) = (rest(old, gone), rest(new, come));
+    }
+}
+
+/// How many routes come before `sought`, or one for its host, if it is near.
+fn ahead(list: &[Route], sought: &Route) -> Option<usize> {
+    list.iter()
+        .take(WINDOW)
+        .position(|route| route.is_same(sought) || route.host() == sought.host())
+}
+
+fn rest(list: &[Route], from: usize) -> &[Route] {
+    list.get(from..).unwrap_or_default()
+}
