@@ -335,6 +335,19 @@ fn addresses_are_of_the_host_published_or_ipv6_where_they_are_that() {
     assert!(assembled(&[one]).invalid[0].reason.contains("no address"));
 }
 
+#[test]
+fn what_has_no_address_yet_is_unknown_and_opens_no_host() {
+    let login = format!("bob:{HASH}");
+    let mut starting = container("a", "", &[("doorway.host", "a.test")]);
+    starting.instances[0].networks.clear();
+    let found = assembled(std::slice::from_ref(&starting));
+    assert!(found.unknown.contains("a.test") && found.held.is_empty());
+    starting.labels.insert("doorway.basic_auth".to_owned(), login);
+    let open = container("b", "10.0.0.2", &[("doorway.host", "a.test")]);
+    let found = assembled(&[starting, open]);
+    assert!(found.held.contains_key("a.test") && found.unknown.is_empty());
+}
+
 fn any_container() -> impl Strategy<Value = Workload> {
     let label = prop_oneof![
         Just(("doorway.weight", "2")),
@@ -365,6 +378,16 @@ fn any_container() -> impl Strategy<Value = Workload> {
 }
 
 proptest! {
+    #[test]
+    fn nothing_is_served_open_of_which_one_container_asks_for_a_login(list in prop::collection::vec(any_container(), 0..8)) {
+        let found = assembled(&list);
+        for (host, document) in &found.documents {
+            let asks = |one: &&Workload| one.is_running() && one.labels.contains_key("doorway.basic_auth");
+            let is_its = |one: &&Workload| one.labels["doorway.host"].split(',').any(|name| name == host.as_str());
+            prop_assert!(!list.iter().filter(asks).any(|one| is_its(&one)), "{document:?}");
+        }
+    }
+
     #[test]
     fn hazard_14_the_order_of_a_list_changes_nothing(
         (one, other) in prop::collection::vec(any_container(), 0..8)

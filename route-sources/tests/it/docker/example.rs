@@ -28,8 +28,8 @@ async fn the_labels_of_the_examples_are_read() {
         let fake = Fake::started();
         let labels = labels(text);
         fake.run(vec![
-            container("app-1", "10.0.0.1", labels.clone()),
-            container("app-2", "10.0.0.2", labels),
+            container("app-1", "10.0.0.1", &labels),
+            container("app-2", "10.0.0.2", &labels),
         ]);
         let mut source = Running::with(settings(&fake));
         let snapshot = source.next().await;
