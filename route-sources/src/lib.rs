@@ -3,6 +3,8 @@
 
 #[cfg(feature = "docker")]
 pub mod docker;
+#[cfg(feature = "file")]
+pub mod file;
 #[cfg(feature = "kubernetes")]
 pub mod kubernetes;
 pub mod merge;
