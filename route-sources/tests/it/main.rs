@@ -6,6 +6,9 @@
     clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a test may stop where it finds a fault, and say what it could not run"
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may stop where it finds a fault"
 )]
 
 #[cfg(feature = "docker")]
