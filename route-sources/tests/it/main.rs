@@ -2,3 +2,4 @@
 
 #[cfg(feature = "kubernetes")]
 mod kubernetes;
+mod replicas;
