@@ -12,7 +12,7 @@ use tracing::{error, info, warn};
 
 use super::ask::{in_full, took_too_long, utc, within};
 use super::file::load;
-use super::restore::restore;
+use super::restore::{Restored, restore};
 use super::table::has_lost;
 use super::{DataLoss, Shared};
 use crate::snapshot::{Invalid, Publisher};
@@ -130,10 +130,19 @@ impl Syncer {
             .with_table(|_, table| table.to_restore())
             .await
             .unwrap_or_default();
-        if !lost.is_empty() && restore(&self.shared, &lost).await? {
-            self.read().await?;
+        if lost.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let Restored { deleted, is_done } = restore(&self.shared, &lost).await?;
+        if self
+            .shared
+            .with_table(move |_, table| table.let_go(&deleted))
+            .await
+            == Some(true)
+        {
+            self.has_other();
+        }
+        if is_done { self.read().await } else { Ok(()) }
     }
 
     async fn read(&mut self) -> Result<(), StoreError> {
@@ -173,8 +182,7 @@ impl Syncer {
             self.whole = Some(Instant::now());
         }
         if done.is_other {
-            self.has_news = true;
-            self.changed.send_replace(());
+            self.has_other();
         }
         if done.lost > 0 {
             error!(
@@ -191,7 +199,8 @@ impl Syncer {
         match synced {
             Ok(()) if self.stale.take().is_some() => {
                 info!(store = self.shared.store.kind(), "the store is back");
-                self.has_news = true;
+                // What was read when the time for the start was over is not in the file yet.
+                self.has_other();
             }
             Err(error) if self.stale.is_none() => {
                 let (reason, since) = (in_full(&error), (self.shared.settings.now)());
@@ -206,6 +215,12 @@ impl Syncer {
         if std::mem::take(&mut self.has_news) {
             self.publish().await;
         }
+    }
+
+    /// There is something to publish, and to keep in the file.
+    fn has_other(&mut self) {
+        self.has_news = true;
+        self.changed.send_replace(());
     }
 
     /// Lets go what is lost, if somebody wanted it.

@@ -123,6 +123,17 @@ impl Table {
         before - self.entries.len()
     }
 
+    /// These hosts are gone, if they are lost: their loss was meant.
+    pub(super) fn let_go(&mut self, hosts: &[String]) -> bool {
+        let before = self.entries.len();
+        for host in hosts {
+            if self.entries.get(host).is_some_and(|entry| entry.is_lost) {
+                self.entries.remove(host);
+            }
+        }
+        self.entries.len() < before
+    }
+
     /// Routes that the store has not, or not as they were, with the version that it has.
     pub(super) fn to_restore(&self) -> Vec<(StoredRoute, Option<u64>)> {
         let lost = self.entries.values().filter(|entry| entry.is_lost);

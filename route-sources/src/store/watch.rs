@@ -14,6 +14,8 @@ use super::ask::within;
 /// The first wait after a connection was lost, and the longest.
 const SHORTEST: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(30);
+/// The shortest time between two wakes.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Wakes the source when the store says that something has changed. It may miss changes: asking remains the truth.
 #[derive(Debug)]
@@ -49,6 +51,8 @@ impl Watcher {
                     while stream.next().await.is_some() {
                         wait = SHORTEST;
                         wake.notify_one();
+                        // A stream that never rests must not keep others from working.
+                        time::sleep(PAUSE).await;
                     }
                     debug!(
                         store = store.kind(),

@@ -6,9 +6,6 @@
     clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a test may stop where it finds a fault, and say what it could not run"
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test may stop where it finds a fault"
 )]
 
 #[cfg(feature = "docker")]
@@ -17,3 +14,4 @@ mod docker;
 mod file;
 #[cfg(feature = "kubernetes")]
 mod kubernetes;
+mod replicas;

@@ -202,3 +202,22 @@ async fn a_restore_that_fails_takes_nothing_away_and_is_tried_again() {
     assert!(store.state().routes.contains_key("a.test"));
     running.end().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_was_deleted_after_the_loss_is_not_written_again() {
+    let store = Scripted::with(&["a.test", "b.test"]);
+    let mut running = run(&store, with(DataLoss::Restore));
+    running.next().await;
+    store.lose(2);
+    // Another replica has written it again, and somebody deletes it, before this one looks.
+    store.write("a.test", &document("a.test", "u:1"));
+    store.forget("a.test");
+    let after = running.next().await;
+    assert_eq!(
+        (said(&after), wrong(&after)),
+        (vec!["b.test u:1".to_owned()], Vec::new())
+    );
+    assert_eq!(store.state().routes.keys().collect::<Vec<_>>(), ["b.test"]);
+    running.is_quiet(Duration::from_secs(60)).await;
+    running.end().await;
+}

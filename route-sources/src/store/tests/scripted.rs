@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard};
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use route_store::{
-    Answer, Change, Changes, Document, Epoch, Expected, Replica, Revision, Routes, Store, StoreError,
-    StoredRoute, Terms, Value,
+    Answer, Change, ChangeKind, Changes, Document, Epoch, Expected, Replica, Revision, Routes, Store,
+    StoreError, StoredRoute, Terms, Value,
 };
 use tokio::sync::broadcast;
 use tokio::time::Instant;
@@ -275,8 +275,16 @@ impl Store for Scripted {
         self.never()
     }
 
-    fn history<'a>(&'a self, _: &'a str) -> Answer<'a, Vec<Change>> {
-        self.never()
+    fn history<'a>(&'a self, host: &'a str) -> Answer<'a, Vec<Change>> {
+        self.answer(false, |state| {
+            let change = |number: &u64| Change {
+                revision: *number,
+                kind: ChangeKind::Delete,
+                author: "somebody".to_owned(),
+                at: 0,
+            };
+            Ok(state.deleted.get(host).map(change).into_iter().collect())
+        })
     }
 
     fn rollback<'a>(&'a self, _: &'a str, _: u64, _: Terms<'a>) -> Answer<'a, Revision> {
