@@ -11,6 +11,7 @@ mod listeners;
 mod reconciler;
 mod routes;
 mod sources;
+mod sources_api;
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -23,6 +24,9 @@ use crate::config::BuildErrors;
 
 pub use facts::{Authority, BreakerState, GeoState, PodState, RouteListing, UpstreamState};
 pub(crate) use reconciler::Reconciler;
+#[cfg(test)]
+pub(crate) use sources_api::SourcesView;
+pub(crate) use sources_api::{Access, HostState, ServedHost, SourcesApi, Tokens};
 
 /// Replaces the configuration of a running proxy, and tells what it is. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -1,5 +1,7 @@
 //! The hosts of the sources of routes: what is said of them is merged, and what has changed is built and served.
 
+mod listing;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -150,12 +152,7 @@ impl Hosted {
         if self.configured.is_empty() {
             return self.merge.update(Kind::File, Arc::clone(&self.files));
         }
-        let configured = self
-            .configured
-            .iter()
-            .cloned()
-            .map(Arc::new)
-            .map(Route::Configured);
+        let configured = self.configured.iter().cloned().map(Route::Configured);
         let all = Snapshot {
             routes: configured.chain(self.files.routes.iter().cloned()).collect(),
             ..Snapshot::clone(&self.files)
@@ -327,6 +324,3 @@ fn now() -> u64 {
 
 /// So many lines are logged of one kind.
 const MOST_TOLD: usize = 20;
-
-#[cfg(test)]
-mod tests;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{self, Arc, PoisonError};
 use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
 use caddy_config::{self as model, Config};
 use route_sources::{Applied, Kind};
 use tokio::sync::mpsc::UnboundedSender;
@@ -17,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::hosts::Hosted;
 use super::listeners::{self, Listeners, Next};
 use super::sources::{self, Sources, Wanted};
+use super::sources_api::Handles;
 use super::{Applied as Loaded, Commit, Part};
 use crate::clock;
 use crate::config::compile::{self, Compiled, Surroundings};
@@ -65,6 +67,8 @@ pub(crate) struct Reconciler {
     /// there are many routes or a log that nobody writes to any more.
     old_views: sync::Mutex<Vec<Arc<View>>>,
     parts: sync::Mutex<Vec<Arc<dyn Part>>>,
+    /// What may be asked of the sources that run; `None` without any.
+    pub(super) handles: ArcSwapOption<Handles>,
     pub(super) tasks: Tasks,
     started: AtomicBool,
     stop: CancellationToken,
@@ -130,6 +134,7 @@ impl Reconciler {
             applied: watch::Sender::new(None),
             old_views: sync::Mutex::default(),
             parts: sync::Mutex::default(),
+            handles: ArcSwapOption::empty(),
             started: AtomicBool::new(false),
             stop: CancellationToken::new(),
         }
