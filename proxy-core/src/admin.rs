@@ -199,7 +199,7 @@ impl Engine for Control {
         Self::geo(self)
     }
 
-    fn sources(&self) -> Option<Arc<SourcesApi>> {
+    fn sources(&self) -> Option<SourcesApi> {
         self.0.sources()
     }
 

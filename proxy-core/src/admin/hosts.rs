@@ -74,7 +74,7 @@ where
         Want::Read(place) => read(api, &ask, place).await,
         Want::Validate => {
             let document = body_of(&ask, body).await?;
-            write::validate(api, &document)
+            write::validate(api, &document).await
         }
         Want::Put(host) => {
             let document = body_of(&ask, body).await?;

@@ -46,7 +46,7 @@ pub(super) trait Engine: Send + Sync + std::fmt::Debug {
     fn routes(&self) -> RouteListing;
 
     /// The sources of routes, if the configuration has some.
-    fn sources(&self) -> Option<Arc<SourcesApi>>;
+    fn sources(&self) -> Option<SourcesApi>;
 
     /// The internal certificate authority, if there is one.
     fn authority(&self) -> Option<Authority>;

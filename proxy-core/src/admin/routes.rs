@@ -136,7 +136,7 @@ async fn route(keeper: &Arc<Keeper>, head: &Parts, peer: Option<SocketAddr>, bod
                 room: &keeper.room,
                 stop: keeper.stopping(),
             };
-            hosts::answer(keeper.engine().sources().as_deref(), ask, body).await
+            hosts::answer(keeper.engine().sources().as_ref(), ask, body).await
         }
         Path::Metrics => {
             let accept = head.headers.get(header::ACCEPT);

@@ -212,8 +212,8 @@ impl Reconciler {
     }
 
     /// The sources of routes as the admin API sees them; `None` without any.
-    pub(crate) fn sources(&self) -> Option<Arc<SourcesApi>> {
-        self.sources_api.load_full()
+    pub(crate) fn sources(&self) -> Option<SourcesApi> {
+        Some(SourcesApi::clone(&*self.sources_api.load_full()?))
     }
 
     /// Gives the admin API other sources of routes.

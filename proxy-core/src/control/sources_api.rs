@@ -5,14 +5,14 @@ mod tokens;
 use std::fmt;
 use std::sync::Arc;
 
-use route_sources::Kind;
-use route_store::{HostDocument, HostName, Problems, Revision, Store};
+use futures_util::future::BoxFuture;
+use route_sources::{HostDocument, HostName, Kind, Revision};
+use route_store::{Problems, Store};
 use serde_json::Value;
 
 pub(crate) use self::tokens::{Access, Tokens};
 
-/// The sources of routes as the admin API sees them. Whoever runs the sources fills it, anew with each configuration. Cheap
-/// to clone.
+/// The sources of routes as the admin API sees them. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct SourcesApi {
     /// The store that documents are written to, if the configuration has one.
@@ -23,27 +23,27 @@ pub(crate) struct SourcesApi {
     pub(crate) tokens: Arc<Tokens>,
 }
 
-/// What the sources have said, and what may be asked of them. Nothing here waits.
+/// What the sources have said, and what may be asked of them.
 pub(crate) trait SourcesView: fmt::Debug + Send + Sync {
     /// What became of the routes of all sources, as an object of JSON without secrets.
-    fn status(&self) -> Value;
+    fn status(&self) -> BoxFuture<'_, Value>;
 
     /// The hosts that requests are answered for, sorted: the first `limit` of those behind `after`.
-    fn hosts(&self, after: Option<&str>, limit: usize) -> Vec<ServedHost>;
+    fn hosts<'a>(&'a self, after: Option<&'a str>, limit: usize) -> BoxFuture<'a, Vec<ServedHost>>;
 
     /// The revision of the store that requests see here; `None` before the first.
     fn applied(&self) -> Option<Revision>;
 
+    /// Whether the proxy could serve a document that is valid by itself; everything that keeps it from that otherwise.
+    fn check<'a>(&'a self, document: &'a HostDocument) -> BoxFuture<'a, Result<(), Problems>>;
+
     /// Has the source of the store look at once, as it was just written to.
     fn sync(&self);
-
-    /// Whether the proxy could serve a document that is valid by itself; everything that keeps it from that otherwise.
-    fn check(&self, document: &HostDocument) -> Result<(), Problems>;
 
     /// Forgets a route whose container is gone. `false` if none is remembered for this host.
     fn forget(&self, host: &HostName) -> bool;
 
-    /// Takes what the store has now for what is meant, though it has lost what it held. `false` if it has lost nothing.
+    /// Takes what the store has now for what is meant, though it has lost what it held. `false` if no store is followed.
     fn accept_loss(&self) -> bool;
 }
 

@@ -1,7 +1,7 @@
 //! What a proxy tells of its hosts, as tables or as JSON.
 
 use hyper::{Method, StatusCode};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::proxy::{self, Proxy};
 use super::{answer, table};
@@ -255,6 +255,8 @@ fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

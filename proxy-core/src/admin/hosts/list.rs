@@ -30,7 +30,7 @@ pub(super) async fn hosts(api: &SourcesApi, uri: &Uri) -> Result<Reply, Refused>
     let limit = query.count("limit", PAGE, MOST)?;
     let after = query.get("after").filter(|after| !after.is_empty());
     // One more than is shown says whether there are more.
-    let mut page = api.view.hosts(after, limit + 1);
+    let mut page = api.view.hosts(after, limit + 1).await;
     let more = page.len() > limit;
     page.truncate(limit);
     let (stored, failed) = stored(api.store.as_deref(), &page).await;

@@ -11,7 +11,7 @@ use crate::control::SourcesApi;
 
 /// `GET /routes/status`. It answers while the store is away, too, and says so.
 pub(super) async fn status(api: &SourcesApi) -> Result<Reply, Refused> {
-    let mut status = api.view.status();
+    let mut status = api.view.status().await;
     if !status.is_object() {
         status = json!({});
     }
@@ -60,6 +60,6 @@ pub(super) fn accept_loss(api: &SourcesApi) -> Result<Reply, Refused> {
     if api.view.accept_loss() {
         return Ok(Reply::value(&json!({ "accepted": true })));
     }
-    let error = "the store has lost nothing that is waited for";
+    let error = "no source follows the store";
     Err(Box::new(Reply::error(StatusCode::CONFLICT, error)))
 }

@@ -37,8 +37,8 @@ struct Fit<'t> {
 }
 
 /// `POST /routes/validate`: whether a document may be written; it is not.
-pub(super) fn validate(api: &SourcesApi, body: &Bytes) -> Result<Reply, Refused> {
-    let fit = fit(api, body)?;
+pub(super) async fn validate(api: &SourcesApi, body: &Bytes) -> Result<Reply, Refused> {
+    let fit = fit(api, body).await?;
     let newest: Value = serde_json::from_str(&fit.document.to_json()).unwrap_or_default();
     Ok(Reply::value(&json!({
         "valid": true,
@@ -57,7 +57,7 @@ pub(super) async fn put(
 ) -> Result<Reply, Refused> {
     let wait = wait_of(&ask.head.uri)?;
     let store = store(api)?;
-    let fit = fit(api, body)?;
+    let fit = fit(api, body).await?;
     if fit.document.host() != host {
         let message = format!(
             "the document is about {}, and the path about {host}",
@@ -120,7 +120,7 @@ pub(super) async fn rollback(
         .map_err(|_| wrong("expected the version to go back to, such as {\"version\": 7}"))?;
     let store = store(api)?;
     let text = document_of(&changes(api, host).await?, host, version)?;
-    fit(api, &Bytes::from(text))?;
+    fit(api, &Bytes::from(text)).await?;
     let terms = Terms {
         author: &caller.author,
         expected: expected(store, host, &ask.head.headers).await?,
@@ -133,7 +133,7 @@ pub(super) async fn rollback(
 }
 
 /// Checks what is to be written, by itself and as what this proxy is to serve.
-fn fit<'t>(api: &SourcesApi, body: &'t Bytes) -> Result<Fit<'t>, Refused> {
+async fn fit<'t>(api: &SourcesApi, body: &'t Bytes) -> Result<Fit<'t>, Refused> {
     let text = std::str::from_utf8(body).map_err(|_| {
         error::invalid(&ReadError::Json {
             line: 1,
@@ -144,6 +144,7 @@ fn fit<'t>(api: &SourcesApi, body: &'t Bytes) -> Result<Fit<'t>, Refused> {
     let document = document::read(text).map_err(|failed| error::invalid(&failed))?;
     api.view
         .check(&document)
+        .await
         .map_err(|problems| error::of_problems(&problems))?;
     Ok(Fit { text, document })
 }

@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, Weak};
 
+use futures_util::future::BoxFuture;
 use route_sources::{HostDocument, HostName, Kind, Problems, Revision, Route, Served};
 use route_store::Problem;
 use serde_json::{Value, json};
+use tokio::task;
 
 use super::Reconciler;
 use crate::config::hosts;
@@ -20,10 +22,8 @@ impl Overview {
     pub(super) fn new(reconciler: &Arc<Reconciler>) -> Self {
         Self(Arc::downgrade(reconciler))
     }
-}
 
-impl SourcesView for Overview {
-    fn status(&self) -> Value {
+    fn said(&self) -> Value {
         let Some(reconciler) = self.0.upgrade() else {
             return json!({});
         };
@@ -40,7 +40,7 @@ impl SourcesView for Overview {
         value
     }
 
-    fn hosts(&self, after: Option<&str>, limit: usize) -> Vec<ServedHost> {
+    fn list(&self, after: Option<&str>, limit: usize) -> Vec<ServedHost> {
         let Some(reconciler) = self.0.upgrade() else {
             return Vec::new();
         };
@@ -64,6 +64,34 @@ impl SourcesView for Overview {
             shown.collect()
         })
     }
+}
+
+impl SourcesView for Overview {
+    fn status(&self) -> BoxFuture<'_, Value> {
+        Box::pin(async { self.said() })
+    }
+
+    fn hosts<'a>(&'a self, after: Option<&'a str>, limit: usize) -> BoxFuture<'a, Vec<ServedHost>> {
+        Box::pin(async move { self.list(after, limit) })
+    }
+
+    fn check<'a>(&'a self, document: &'a HostDocument) -> BoxFuture<'a, Result<(), Problems>> {
+        let (reconciler, document) = (self.0.upgrade(), document.clone());
+        Box::pin(async move {
+            let Some(reconciler) = reconciler else {
+                return Ok(());
+            };
+            // It may read files.
+            let built = task::spawn_blocking(move || {
+                let site = hosts::site(&reconciler.surroundings, &document, super::HTTPS);
+                site.map(drop).map_err(|errors| errors.to_string())
+            });
+            let built = built
+                .await
+                .unwrap_or_else(|_| Err("it cannot be built".to_owned()));
+            built.map_err(|reason| Problems::one(Problem::new("", reason)))
+        })
+    }
 
     fn applied(&self) -> Option<Revision> {
         let reconciler = self.0.upgrade()?;
@@ -77,15 +105,6 @@ impl SourcesView for Overview {
         {
             store.sync_now();
         }
-    }
-
-    fn check(&self, document: &HostDocument) -> Result<(), Problems> {
-        let Some(reconciler) = self.0.upgrade() else {
-            return Ok(());
-        };
-        let site = hosts::site(&reconciler.surroundings, document, super::HTTPS);
-        site.map(drop)
-            .map_err(|errors| Problems::one(Problem::new("", errors.to_string())))
     }
 
     fn forget(&self, host: &HostName) -> bool {

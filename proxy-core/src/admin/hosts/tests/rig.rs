@@ -8,6 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use bytes::Bytes;
 use caddy_config::{RoutesToken, TokenAccess};
 use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use http::Request;
 use http_body_util::Full;
@@ -46,7 +47,7 @@ pub(super) struct View {
     pub(super) applied: Mutex<Option<Revision>>,
     pub(super) syncs: AtomicUsize,
     pub(super) remembered: Mutex<Vec<HostName>>,
-    pub(super) lost: AtomicBool,
+    pub(super) followed: AtomicBool,
 }
 
 /// A store that can be away.
@@ -256,14 +257,16 @@ impl View {
 }
 
 impl SourcesView for View {
-    fn status(&self) -> Value {
-        json!({ "names": self.hosts.lock().unwrap().len() })
+    fn status(&self) -> BoxFuture<'_, Value> {
+        let names = self.hosts.lock().unwrap().len();
+        async move { json!({ "names": names }) }.boxed()
     }
 
-    fn hosts(&self, after: Option<&str>, limit: usize) -> Vec<ServedHost> {
+    fn hosts<'a>(&'a self, after: Option<&'a str>, limit: usize) -> BoxFuture<'a, Vec<ServedHost>> {
         let hosts = self.hosts.lock().unwrap();
         let behind = |host: &&ServedHost| after.is_none_or(|after| host.host.as_str() > after);
-        hosts.iter().filter(behind).take(limit).cloned().collect()
+        let page = hosts.iter().filter(behind).take(limit).cloned().collect();
+        async move { page }.boxed()
     }
 
     fn applied(&self) -> Option<Revision> {
@@ -274,11 +277,10 @@ impl SourcesView for View {
         self.syncs.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn check(&self, document: &HostDocument) -> Result<(), Problems> {
-        if document.host().as_str() == "unbuildable.test" {
-            return Err(Problems::one(Problem::new("handlers[0]", "it cannot be built")));
-        }
-        Ok(())
+    fn check<'a>(&'a self, document: &'a HostDocument) -> BoxFuture<'a, Result<(), Problems>> {
+        let builds = document.host().as_str() != "unbuildable.test";
+        let problem = || Problems::one(Problem::new("handlers[0]", "it cannot be built"));
+        async move { builds.then_some(()).ok_or_else(problem) }.boxed()
     }
 
     fn forget(&self, host: &HostName) -> bool {
@@ -289,7 +291,7 @@ impl SourcesView for View {
     }
 
     fn accept_loss(&self) -> bool {
-        self.lost.swap(false, Ordering::Relaxed)
+        self.followed.load(Ordering::Relaxed)
     }
 }
 

@@ -67,12 +67,14 @@ async fn a_route_of_a_container_that_is_gone_is_forgotten() {
 }
 
 #[tokio::test]
-async fn a_loss_is_accepted_once() {
+async fn a_loss_is_accepted_by_who_follows_the_store() {
     let rig = Rig::new();
     rig.refused(409, post("/routes/accept-loss")).await;
-    rig.view.lost.store(true, Ordering::Relaxed);
-    rig.says(200, post("/routes/accept-loss")).await;
-    rig.refused(409, post("/routes/accept-loss")).await;
+    rig.view.followed.store(true, Ordering::Relaxed);
+    assert_eq!(
+        rig.says(200, post("/routes/accept-loss")).await,
+        json!({ "accepted": true })
+    );
 }
 
 #[tokio::test]
