@@ -3,7 +3,7 @@
 //! | ADR | here | why |
 //! | --- | --- | --- |
 //! | `route:<host>` and the set `routes` | hash `{doorway}:routes`, a host's document behind its version, revision and schema version | one key, so a script names all of its keys beforehand |
-//! | counter `revision` | hash `{doorway}:meta`: `epoch`, `revision`, `forgotten`, `last_value` | lost data is seen: the epoch is gone with it |
+//! | counter `revision` | hash `{doorway}:meta`: `epoch`, `layout`, `revision`, `forgotten`, `last_value` | lost data is seen: the epoch is gone with it |
 //! | | sorted set `{doorway}:order` of hosts by revision, `{doorway}:deleted` of deleted hosts | changes since a revision; loading in parts |
 //! | | hash `{doorway}:versions:<host>`, list `{doorway}:history:<host>` | rollback, history |
 //! | `replica:<id>` with a TTL | `{doorway}:replica:<id>` with a TTL, and the set `{doorway}:replicas` | listed without `KEYS` and `SCAN` |
@@ -30,6 +30,7 @@ use std::time::Duration;
 use futures_util::stream::BoxStream;
 
 use crate::open::{OpenError, StoreKind, StoreSettings};
+use crate::report::{CheckReport, MigrateReport};
 use crate::revision::{Epoch, Revision};
 use crate::store::{
     Answer, Change, Changes, Document, Expected, Replica, Routes, Store, StoreError, StoredRoute, Terms,
@@ -43,6 +44,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// See [`Store::kind`].
 const KIND: &str = "redis";
+
+/// How the keys are laid out, which the scripts check.
+const LAYOUT: u32 = 1;
 
 /// A store in Redis.
 #[derive(Debug)]
@@ -154,6 +158,27 @@ impl Store for RedisStore {
 
     fn watch(&self) -> Answer<'_, Option<BoxStream<'static, ()>>> {
         Box::pin(async { self.server.watch(self.keys.channel()).await.map(Some) })
+    }
+
+    fn migrate(&self) -> Answer<'_, MigrateReport> {
+        Box::pin(async {
+            let from = read::layout(self).await?;
+            self.revision().await?;
+            Ok(MigrateReport {
+                kind: KIND,
+                from,
+                to: LAYOUT,
+            })
+        })
+    }
+
+    fn check(&self) -> Answer<'_, CheckReport> {
+        Box::pin(async {
+            match read::layout(self).await? {
+                0 => Ok(CheckReport::empty(KIND)),
+                layout => CheckReport::of(self, layout).await,
+            }
+        })
     }
 }
 

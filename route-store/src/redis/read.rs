@@ -64,6 +64,13 @@ pub(super) async fn revision(store: &RedisStore) -> Result<Revision, StoreError>
     revision_of(&epoch, &revision)
 }
 
+/// How the keys are laid out; 0 if there are none.
+pub(super) async fn layout(store: &RedisStore) -> Result<u32, StoreError> {
+    let command = redis::Cmd::hget(store.keys.meta(), "layout");
+    let layout: Option<u32> = store.server.command(&command).await?;
+    Ok(layout.unwrap_or_default())
+}
+
 pub(super) async fn routes(store: &RedisStore) -> Result<Routes, StoreError> {
     for _ in 0..TRIES {
         let first = part(store, 0, 0).await?;

@@ -17,7 +17,7 @@ pub(crate) async fn every_operation_survives_a_bad_network(store: &dyn Store, pr
         proxy.set(network);
         for operation in 0..OPERATIONS {
             let answer = tokio::time::timeout(SHORT * 40, run(store, operation)).await;
-            is_away(answer.unwrap_or_else(|_| panic!("operation {operation} hangs on {network:?}")));
+            is_away(&answer.unwrap_or_else(|_| panic!("operation {operation} hangs on {network:?}")));
         }
         proxy.set(Network::Fine);
         for operation in 0..OPERATIONS {
@@ -26,7 +26,7 @@ pub(crate) async fn every_operation_survives_a_bad_network(store: &dyn Store, pr
     }
 }
 
-pub(crate) fn is_away(answer: Result<(), StoreError>) {
+pub(crate) fn is_away(answer: &Result<(), StoreError>) {
     assert!(
         matches!(answer, Err(StoreError::Unavailable { .. })),
         "{answer:?}"

@@ -58,5 +58,5 @@ fn subject(url: &str) -> Arc<dyn Subject> {
                 .unwrap();
         }) as _
     };
-    Opened::new(&settings, Box::new(lose))
+    Opened::subject(&settings, Box::new(lose))
 }

@@ -3,14 +3,17 @@ local function text(number) return string.format('%.0f', number) end
 
 -- Begins an epoch if there is none: the data is new, or was lost. What is left of routes stays, at numbers below.
 local function ensure(meta, order, deleted, epoch)
-  local there = redis.call('HGET', meta, 'epoch')
-  if there then return there end
+  local there = redis.call('HMGET', meta, 'epoch', 'layout')
+  if there[1] then
+    if there[2] ~= '1' then error('the keys are of another layout, ' .. tostring(there[2]) .. ': use the version of this program that made it') end
+    return there[1]
+  end
   local last = 0
   for _, key in ipairs({order, deleted}) do
     local top = redis.call('ZREVRANGE', key, 0, 0, 'WITHSCORES')
     if top[2] then last = math.max(last, tonumber(top[2])) end
   end
-  redis.call('HSET', meta, 'epoch', epoch, 'revision', text(last))
+  redis.call('HSET', meta, 'epoch', epoch, 'revision', text(last), 'layout', '1')
   return epoch
 end
 

@@ -38,8 +38,8 @@ async fn a_server_that_was_stopped_goes_on_in_the_same_epoch() {
         timeout: Some(faults::SHORT),
         ..settings(StoreKind::Postgres, &cluster.url(), "doorway")
     });
-    faults::is_away(put(&*impatient, "b.test").await.map(drop));
-    faults::is_away(impatient.watch().await.map(drop));
+    faults::is_away(&put(&*impatient, "b.test").await.map(drop));
+    faults::is_away(&impatient.watch().await.map(drop));
     cluster.begin_again().await;
     let after = faults::until_it_works(|| put(&*impatient, "b.test")).await;
     assert_eq!((after.epoch, after.number), (before.epoch, before.number + 1));

@@ -33,8 +33,8 @@ async fn a_server_that_was_killed_and_keeps_its_data_goes_on_in_the_same_epoch()
     let mut watch = store.watch().await.unwrap().unwrap();
     node.kill();
     assert_eq!(watch.next().await, None, "a watch ends with its connection");
-    faults::is_away(put(&*store, "b.test").await.map(|_| ()));
-    faults::is_away(store.watch().await.map(|_| ()));
+    faults::is_away(&put(&*store, "b.test").await.map(|_| ()));
+    faults::is_away(&store.watch().await.map(|_| ()));
     node.begin_again().await;
     drop(connect(&node.url()).await);
     let after = faults::until_it_works(|| put(&*store, "b.test")).await;
@@ -94,7 +94,7 @@ async fn a_store_opens_while_its_server_is_away() {
     };
     node.kill();
     let store = open(&node.url());
-    faults::is_away(store.routes().await.map(|_| ()));
+    faults::is_away(&store.routes().await.map(|_| ()));
     node.begin_again().await;
     assert_eq!(faults::until_it_works(|| store.routes()).await.routes, []);
 }
@@ -181,6 +181,92 @@ async fn what_another_program_wrote_is_an_error_and_no_panic() {
         Err(StoreError::Failed { .. })
     ));
     assert!(matches!(store.routes().await, Err(StoreError::Failed { .. })));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_of_another_layout_are_left_alone() {
+    let Some(node) = Node::start(&[]).await else {
+        return skipped();
+    };
+    let store = open(&node.url());
+    put(&*store, "a.test").await.unwrap();
+    let mut connection = connect(&node.url()).await;
+    let _count: u8 = redis::cmd("HSET")
+        .arg(&["{doorway}:meta", "layout", "7"])
+        .query_async(&mut connection)
+        .await
+        .unwrap();
+    let error = put(&*store, "a.test").await.unwrap_err().to_string();
+    assert!(error.contains("another layout, 7"), "{error}");
+    assert!(matches!(store.routes().await, Err(StoreError::Failed { .. })));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_makes_nothing() {
+    let Some(node) = Node::start(&[]).await else {
+        return skipped();
+    };
+    let store = open(&node.url());
+    let report = store.check().await.unwrap();
+    assert_eq!((report.layout, report.revision), (0, None));
+    let mut connection = connect(&node.url()).await;
+    let keys: usize = redis::cmd("DBSIZE").query_async(&mut connection).await.unwrap();
+    assert_eq!(keys, 0);
+    assert_eq!(
+        (
+            store.migrate().await.unwrap().from,
+            store.migrate().await.unwrap().from
+        ),
+        (0, 1)
+    );
+    put(&*store, "a.test").await.unwrap();
+    let report = store.check().await.unwrap();
+    assert_eq!((report.layout, report.routes, report.unreadable.len()), (1, 1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_oldest_deletions_are_forgotten_with_the_past_of_their_hosts() {
+    let Some(node) = Node::start(&[]).await else {
+        return skipped();
+    };
+    let store = open(&node.url());
+    put(&*store, "old.test").await.unwrap();
+    let known = put(&*store, "stays.test").await.unwrap();
+    let terms = Terms {
+        author: "tester",
+        expected: Expected::Any,
+    };
+    store.delete("old.test", terms).await.unwrap();
+    let mut connection = connect(&node.url()).await;
+    let mut many = redis::pipe();
+    many.cmd("HSET")
+        .arg(&["{doorway}:meta", "revision", "20000"])
+        .ignore();
+    for number in 0..9_999 {
+        many.cmd("ZADD")
+            .arg("{doorway}:deleted")
+            .arg(10_000 + number)
+            .arg(format!("h{number}.test"))
+            .ignore();
+    }
+    let () = many.query_async(&mut connection).await.unwrap();
+    assert!(matches!(
+        store.changes(known).await.unwrap(),
+        Changes::Some { .. }
+    ));
+    store.delete("stays.test", terms).await.unwrap();
+    assert!(matches!(store.changes(known).await.unwrap(), Changes::All(_)));
+    assert_eq!(store.history("old.test").await.unwrap(), []);
+    assert_eq!(store.history("stays.test").await.unwrap().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_without_tls_is_an_outage_for_one_who_wants_it() {
+    let Some(node) = Node::start(&[]).await else {
+        return skipped();
+    };
+    let store = short(&format!("rediss://127.0.0.1:{}", node.port()));
+    faults::is_away(&store.revision().await.map(drop));
 }
 
 fn skipped() {
