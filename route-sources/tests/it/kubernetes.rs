@@ -1,0 +1,1 @@
+//! Kubernetes, with an API server of our own.
