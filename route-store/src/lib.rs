@@ -11,6 +11,8 @@ mod memory;
 mod open;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "redis")]
+mod redis;
 mod report;
 mod revision;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]

@@ -100,19 +100,13 @@ pub fn open(settings: &StoreSettings, now: SystemTime) -> Result<Arc<dyn Store>,
 
 const OPENERS: &[(StoreKind, Opener)] = &[
     #[cfg(feature = "redis")]
-    (StoreKind::Redis, no_redis),
+    (StoreKind::Redis, crate::redis::open),
     #[cfg(feature = "sqlite")]
     (StoreKind::Sqlite, crate::sqlite::open),
     #[cfg(feature = "postgres")]
     (StoreKind::Postgres, crate::postgres::open),
 ];
 
-#[cfg(feature = "redis")]
-fn no_redis(_: &StoreSettings) -> Result<Arc<dyn Store>, OpenError> {
-    Err(OpenError::NotBuilt {
-        kind: StoreKind::Redis,
-    })
-}
 fn is_prefix(prefix: &str) -> bool {
     let is_fine = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     prefix.len() <= 40

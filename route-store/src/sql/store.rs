@@ -66,8 +66,13 @@ impl<E: Engine> SqlStore<E> {
     }
 
     /// Runs an operation within its time, with its tables made, once more if they turn out to be gone.
-    async fn run<T, F>(&self, patience: Duration, operation: impl Fn() -> F + Send) -> Result<T, StoreError>
+    async fn run<T, F>(
+        &self,
+        patience: Duration,
+        operation: impl Fn() -> F + Send + Sync,
+    ) -> Result<T, StoreError>
     where
+        T: Send,
         F: Future<Output = Result<T, Failure>> + Send,
     {
         let all = async {

@@ -53,5 +53,5 @@ fn subject(url: &str) -> Arc<dyn Subject> {
             connection.close().await.unwrap();
         }) as _
     };
-    Opened::new(&settings, Box::new(lose))
+    Opened::subject(&settings, Box::new(lose))
 }

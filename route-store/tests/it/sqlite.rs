@@ -46,7 +46,7 @@ fn subject(path: &Path) -> Arc<dyn Subject> {
             connection.close().await.unwrap();
         }) as _
     };
-    Opened::new(&settings, Box::new(lose))
+    Opened::subject(&settings, Box::new(lose))
 }
 
 async fn connect(path: &Path) -> SqliteConnection {

@@ -32,14 +32,13 @@ pub(crate) fn opened(settings: &StoreSettings) -> Arc<dyn Store> {
 
 /// A prefix that no other test has.
 pub(crate) fn prefix() -> String {
-    let epoch = route_store::Epoch::random().unwrap().to_string();
-    format!("t{}", &epoch[..12])
+    format!("t{}", route_store::Epoch::random().unwrap())
 }
 
 // === impl Opened ===
 
 impl Opened {
-    pub(crate) fn new(settings: &StoreSettings, lose: Lose) -> Arc<dyn Subject> {
+    pub(crate) fn subject(settings: &StoreSettings, lose: Lose) -> Arc<dyn Subject> {
         Arc::new(Self {
             stores: [opened(settings), opened(settings)],
             lose,

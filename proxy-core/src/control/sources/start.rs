@@ -163,7 +163,7 @@ impl Reconciler {
             },
             id: said.replica_id.clone().map_or_else(new_id, Ok)?,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            hostname: facts::hostname().to_owned(),
+            hostname: facts::host_name(),
             now: seconds,
             ..usual
         })
@@ -212,7 +212,7 @@ fn identity(said: &model::RouteStore) -> String {
 }
 
 fn new_id() -> Result<String, String> {
-    replica_id(facts::hostname()).map_err(|error| error.to_string())
+    replica_id(&facts::host_name()).map_err(|error| error.to_string())
 }
 
 fn seconds() -> u64 {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use route_store::{Document, Expected, Store, StoreError, StoreKind, StoreSettings, Terms};
+use route_store::{Changes, Document, Expected, Store, StoreError, StoreKind, StoreSettings, Terms};
 use sqlx::{Connection, Executor};
 use tempfile::TempDir;
 
@@ -159,6 +159,32 @@ async fn a_check_makes_nothing_and_a_migration_makes_the_tables() {
     assert_eq!((report.layout, report.routes), (1, 2));
     assert_eq!(report.unreadable.len(), 1);
     assert_eq!(report.unreadable[0].host, "b.test");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_oldest_deletions_are_forgotten_with_the_past_of_their_hosts() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("a.db");
+    let store = open(&path);
+    put(&*store, "old.test").await.unwrap();
+    let known = put(&*store, "stays.test").await.unwrap();
+    store.delete("old.test", TERMS).await.unwrap();
+    let mut connection = connect(&path).await;
+    connection
+        .execute("UPDATE doorway_meta SET revision = 20000")
+        .await
+        .unwrap();
+    let many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999) \
+        INSERT INTO doorway_deleted (host, revision) SELECT 'h' || i || '.test', 10000 + i FROM n";
+    connection.execute(many).await.unwrap();
+    assert!(matches!(
+        store.changes(known).await.unwrap(),
+        Changes::Some { .. }
+    ));
+    store.delete("stays.test", TERMS).await.unwrap();
+    assert!(matches!(store.changes(known).await.unwrap(), Changes::All(_)));
+    assert_eq!(store.history("old.test").await.unwrap(), []);
+    assert_eq!(store.history("stays.test").await.unwrap().len(), 2);
 }
 
 const TERMS: Terms<'static> = Terms {
