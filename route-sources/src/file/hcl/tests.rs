@@ -1,3 +1,5 @@
+//! HCL out of texts, with files beside them.
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};
