@@ -56,7 +56,8 @@ fn values_are_worked_out() {
           negative   = -1
           flag       = !false
           half       = 0.5
-          none       = null
+          none       = null # nothing
+          colons     = { name: "a", "b c" = { d: [1] }, }
           "quoted"   = ["a", 1, true]
           match_with = { path = { patterns = ["/${env("PORT")}/*"] } }
           text       = <<END
@@ -67,7 +68,7 @@ END
     assert_eq!(
         values(text, &[]),
         [json!({
-            "host": "a-2.test", "port": "8080", "sum": 166, "negative": -1, "flag": true, "half": 0.5, "none": null,
+            "host": "a-2.test", "port": "8080", "sum": 166, "negative": -1, "flag": true, "half": 0.5, "none": null, "colons": {"name": "a", "b c": {"d": [1]}},
             "quoted": ["a", 1, true], "match_with": {"path": {"patterns": ["/8080/*"]}}, "text": "line\n",
         })]
     );
