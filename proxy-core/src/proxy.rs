@@ -377,6 +377,7 @@ fn surroundings(options: &Options) -> Result<Surroundings, BuildErrors> {
         filters: options.filters.clone(),
         predicates: options.predicates.clone(),
         environment: options.environment.clone(),
+        data: options.data_dir.clone(),
         plain: Arc::default(),
         bare_line_feeds: options.bare_line_feeds,
         strict: options.strict,

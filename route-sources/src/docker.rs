@@ -20,11 +20,12 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use self::client::{Client, ClientError, Events};
+use self::memory::News;
 pub use self::memory::Remembered;
 use self::pace::Pace;
 pub use self::settings::{DockerMode, DockerSettings, Endpoint, EndpointError, LabelForms, Reach, TlsFiles};
 use self::workload::Workload;
-use crate::snapshot::{Publisher, Snapshot};
+use crate::snapshot::Publisher;
 
 /// After the first event of several, this much quiet is waited for.
 const SETTLE: Duration = Duration::from_millis(100);
@@ -137,26 +138,31 @@ impl DockerSource {
     }
 
     fn fail(&self, error: &ClientError) {
-        if let Some(snapshot) = self.remembered.fail(error.to_string()) {
+        if let Some(news) = self.remembered.fail(error.to_string()) {
             warn!(%error, "what docker runs is not known, all routes stay");
-            self.publisher.publish(snapshot);
+            self.publisher.publish(news.snapshot);
         }
     }
 
-    fn publish(&self, snapshot: Option<Snapshot>) {
-        if let Some(snapshot) = snapshot {
-            let (routes, invalid) = (snapshot.routes.len(), snapshot.invalid.len());
-            info!(routes, invalid, "routes of docker have changed");
-            for invalid in &snapshot.invalid {
-                warn!(
-                    place = invalid.place,
-                    host = invalid.host,
-                    reason = invalid.reason,
-                    "labels are wrong"
-                );
-            }
-            self.publisher.publish(snapshot);
+    fn publish(&self, news: Option<News>) {
+        let Some(News {
+            snapshot,
+            are_mistakes_new,
+        }) = news
+        else {
+            return;
+        };
+        let (routes, invalid) = (snapshot.routes.len(), snapshot.invalid.len());
+        info!(routes, invalid, "routes of docker have changed");
+        for invalid in snapshot.invalid.iter().filter(|_| are_mistakes_new) {
+            warn!(
+                place = invalid.place,
+                host = invalid.host,
+                reason = invalid.reason,
+                "labels are wrong"
+            );
         }
+        self.publisher.publish(snapshot);
     }
 }
 

@@ -88,7 +88,7 @@ impl FileSource {
         if self.published && !self.state.differs(&look) {
             return;
         }
-        for _ in 0..LOOKS {
+        for number in 1..=LOOKS {
             time::sleep(PAUSE).await;
             let Some(again) = self.look().await else {
                 return;
@@ -96,10 +96,10 @@ impl FileSource {
             if again == look {
                 return self.take(look).await;
             }
+            if number == LOOKS {
+                return self.take(calm(&look, again)).await;
+            }
             look = again;
-        }
-        if let Some(again) = self.look().await {
-            self.take(calm(look, again)).await;
         }
     }
 
@@ -117,7 +117,7 @@ impl FileSource {
     async fn take(&mut self, look: Look) {
         let settings = Arc::clone(&self.settings);
         let state = Arc::clone(&self.state);
-        let Some(state) = blocking(move || state.next(look, &settings)).await else {
+        let Some(state) = blocking(move || state.next(&look, &settings)).await else {
             return;
         };
         state.tell(&self.state);
@@ -128,7 +128,7 @@ impl FileSource {
 }
 
 /// What both looks agree on. The rest is passed over, which keeps its routes.
-fn calm(look: Look, again: Look) -> Look {
+fn calm(look: &Look, again: Look) -> Look {
     let mut calm = again;
     for (path, seen) in &mut calm.files {
         if !look

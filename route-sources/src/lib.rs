@@ -10,8 +10,10 @@ pub mod kubernetes;
 pub mod merge;
 mod snapshot;
 pub mod status;
+pub mod store;
 
 pub use merge::{Claim, Collision, Conflict, Delta, Merge, Merged, Served, merge};
 pub use route_store::{HostDocument, HostName, Problems, Revision};
 pub use snapshot::{Applied, Held, Invalid, Kind, Publisher, Route, Snapshot, Snapshots, channel};
 pub use status::{SourceStatus, Status};
+pub use store::{StoreHandle, StoreSource};

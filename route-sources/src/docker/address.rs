@@ -16,21 +16,30 @@ pub(super) struct Reached {
     pub(super) note: Option<String>,
 }
 
+/// Why there is no telling where something that runs is reached.
+#[derive(Debug, PartialEq)]
+pub(super) enum Unreached {
+    /// Its labels or the settings are wrong.
+    Wrong(String),
+    /// The daemon does not say it, or not yet.
+    Unknown(String),
+}
+
 /// Where the instances of `workload` are reached for a route; nowhere if none runs.
 ///
 /// # Errors
 ///
-/// What is wrong, in a sentence, if it runs but there is no telling where.
+/// If it runs but there is no telling where. Of several instances, those count that the daemon says it of.
 pub(super) fn reached(
     workload: &Workload,
     route: &Definition,
     settings: &DockerSettings,
-) -> Result<Reached, String> {
+) -> Result<Reached, Unreached> {
     let mut found = Reached::default();
     if !workload.is_running() {
         return Ok(found);
     }
-    let port = port(workload, route)?;
+    let port = port(workload, route).map_err(Unreached::Wrong)?;
     let upstream = |host: &str, port: u16| RawUpstream {
         address: authority(host, port),
         weight: route.weight,
@@ -47,10 +56,19 @@ pub(super) fn reached(
             found.note = note;
         }
         (Some(_), Reach::Tasks) | (None, _) => {
+            let mut unknown = None;
             for instance in &workload.instances {
-                let (host, port, note) = instance_at(instance, port, route, settings)?;
-                found.upstreams.push(upstream(&host, port));
-                found.note = found.note.or(note);
+                match instance_at(instance, port, route, settings) {
+                    Ok((host, port, note)) => {
+                        found.upstreams.push(upstream(&host, port));
+                        found.note = found.note.or(note);
+                    }
+                    Err(Unreached::Unknown(reason)) => unknown = Some(reason),
+                    Err(wrong) => return Err(wrong),
+                }
+            }
+            if let (Some(reason), true) = (unknown, found.upstreams.is_empty()) {
+                return Err(Unreached::Unknown(reason));
             }
         }
     }
@@ -78,13 +96,16 @@ fn instance_at(
     port: u16,
     route: &Definition,
     settings: &DockerSettings,
-) -> Result<(String, u16, Option<String>), String> {
+) -> Result<(String, u16, Option<String>), Unreached> {
     if instance.host_network {
         return Ok((settings.host_address.to_string(), port, None));
     }
     if settings.published_ports && route.network.is_none() {
         let help = || format!("its port {port} is not published, and the settings ask for published ports");
-        let (address, port) = instance.published.get(&port).ok_or_else(help)?;
+        let (address, port) = instance
+            .published
+            .get(&port)
+            .ok_or_else(|| Unreached::Wrong(help()))?;
         let host = settings.host_address.to_string();
         return Ok((address.clone().unwrap_or(host), *port, None));
     }
@@ -97,24 +118,24 @@ fn choose(
     networks: &BTreeMap<String, String>,
     route: &Definition,
     settings: &DockerSettings,
-) -> Result<(String, Option<String>), String> {
+) -> Result<(String, Option<String>), Unreached> {
+    let Some((name, address)) = networks.first_key_value() else {
+        return Err(Unreached::Unknown("it has no address in any network".to_owned()));
+    };
     let names = || networks.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
     if let Some(network) = &route.network {
         let address = networks.get(network).cloned();
         let error = || {
-            format!(
-                "it has no address in the network `{network}`, but in these: {}",
-                names()
-            )
+            let names = names();
+            Unreached::Wrong(format!(
+                "it has no address in the network `{network}`, but in these: {names}"
+            ))
         };
         return address.map(|address| (address, None)).ok_or_else(error);
     }
     if let Some(address) = settings.networks.iter().find_map(|name| networks.get(name)) {
         return Ok((address.clone(), None));
     }
-    let Some((name, address)) = networks.first_key_value() else {
-        return Err("it has no address in any network".to_owned());
-    };
     let note = (networks.len() > 1).then(|| {
         let names = names();
         format!("it is in the networks {names}: `{name}` is taken; a label `network` should say which")

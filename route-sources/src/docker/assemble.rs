@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use route_store::document::RawUpstream;
 use route_store::{HostDocument, HostName};
 
-use super::address::{Reached, reached};
+use super::address::{Reached, Unreached, reached};
 use super::labels::{self, Definition, Refusal};
 use super::settings::DockerSettings;
 use super::workload::Workload;
@@ -19,6 +19,8 @@ pub(super) struct Assembled {
     pub(super) documents: BTreeMap<HostName, HostDocument>,
     pub(super) held: BTreeMap<HostName, Held>,
     pub(super) invalid: Vec<Invalid>,
+    /// Hosts of which it is not known now where they are reached: what was known stays.
+    pub(super) unknown: BTreeSet<HostName>,
 }
 
 /// One route of one container or service.
@@ -58,6 +60,10 @@ pub(super) fn assemble(mut workloads: Vec<Workload>, settings: &DockerSettings) 
         }
     }
     for refused in &refused {
+        // Without a look at what was known, that may be served without a login.
+        if refused.refusal.is_unknown && !refused.refusal.is_guarded {
+            found.unknown.extend(refused.hosts.iter().cloned());
+        }
         for host in refused.hosts.iter().filter(|host| is_held(host, refused, &parts)) {
             hold(host, &refused.place, &mut found.held);
         }
@@ -79,6 +85,7 @@ fn parts(
     let definitions = labels::definitions(&workload.labels, settings.forms)?;
     let mut parts = Vec::new();
     let mut reasons = Vec::new();
+    let mut is_unknown = true;
     let mut noted = Vec::new();
     for definition in &definitions {
         match part(workload, definition, settings) {
@@ -87,7 +94,11 @@ fn parts(
                 noted.extend(note.map(|reason| invalid(host.as_ref(), &part.place, reason)));
                 parts.extend(host.map(|host| (host, part)));
             }
-            Err(reason) => reasons.push(reason),
+            Err(Unreached::Wrong(reason)) => {
+                is_unknown = false;
+                reasons.push(reason);
+            }
+            Err(Unreached::Unknown(reason)) => reasons.push(reason),
         }
     }
     if reasons.is_empty() {
@@ -101,6 +112,7 @@ fn parts(
             .collect(),
         reasons,
         is_guard_refused: false,
+        is_unknown,
         is_guarded: definitions.iter().any(|definition| definition.is_guarded),
     })
 }
@@ -109,10 +121,10 @@ fn part(
     workload: &Workload,
     definition: &Definition,
     settings: &DockerSettings,
-) -> Result<(Part, Option<String>), String> {
+) -> Result<(Part, Option<String>), Unreached> {
     let Reached { upstreams, note } = reached(workload, definition, settings)?;
     let alone = document::raw(&[(definition, upstreams.clone())]);
-    let checked = HostDocument::check(alone).map_err(|problems| problems.to_string())?;
+    let checked = HostDocument::check(alone).map_err(|problems| Unreached::Wrong(problems.to_string()))?;
     let hosts = std::iter::once(checked.host()).chain(checked.aliases()).cloned();
     let part = Part {
         place: workload.place(),
@@ -180,9 +192,10 @@ fn document(host: &HostName, mut parts: Vec<Part>, found: &mut Assembled) {
         }
     }
     report_differences(host, &parts, &groups, &mut found.invalid);
-    let targets: Vec<_> = groups
+    let targets = targets(host, &groups, &mut found.invalid);
+    let targets: Vec<_> = targets
         .iter()
-        .filter_map(|group| Some((&group.first()?.definition, joined(group))))
+        .map(|(definition, upstreams)| (definition, upstreams.clone()))
         .collect();
     match HostDocument::check(document::raw(&targets)) {
         Ok(document) => {
@@ -199,6 +212,30 @@ fn document(host: &HostName, mut parts: Vec<Part>, found: &mut Assembled) {
             }
         }
     }
+}
+
+/// What each group serves. A pattern of several groups is of the first one, and the others hear of it.
+fn targets(
+    host: &HostName,
+    groups: &[Vec<&Part>],
+    notes: &mut Vec<Invalid>,
+) -> Vec<(Definition, Vec<RawUpstream>)> {
+    let mut taken = BTreeSet::new();
+    let mut targets = Vec::new();
+    for group in groups {
+        let Some(first) = group.first() else { continue };
+        let mut definition = first.definition.clone();
+        definition.paths = document::left(&definition, &mut taken);
+        if definition.paths != first.definition.paths {
+            let reason = "others of this host have some of its paths, and are before it by name";
+            notes.push(invalid(Some(host), &first.place, reason.to_owned()));
+            if definition.paths.is_empty() {
+                continue;
+            }
+        }
+        targets.push((definition, joined(group)));
+    }
+    targets
 }
 
 fn joined(group: &[&Part]) -> Vec<RawUpstream> {

@@ -42,6 +42,8 @@ pub(super) struct Refusal {
     pub(super) is_guard_refused: bool,
     /// Whether there is anything that may keep people out.
     pub(super) is_guarded: bool,
+    /// Whether nothing is wrong with them, but where it is reached is not known yet.
+    pub(super) is_unknown: bool,
 }
 
 /// The routes that labels define; none if they define none.

@@ -16,6 +16,14 @@ pub struct Remembered {
     changed: Arc<Notify>,
 }
 
+/// A snapshot that says something new.
+#[derive(Debug)]
+pub(super) struct News {
+    pub(super) snapshot: Snapshot,
+    /// Whether what is wrong with labels is not what was wrong before.
+    pub(super) are_mistakes_new: bool,
+}
+
 #[derive(Debug, Default)]
 struct Memory {
     /// The last document of each host that ever had one.
@@ -55,7 +63,7 @@ impl Remembered {
     }
 
     /// What is to be published after a complete list, if anything.
-    pub(super) fn apply(&self, assembled: Assembled) -> Option<Snapshot> {
+    pub(super) fn apply(&self, assembled: Assembled) -> Option<News> {
         let mut memory = self.lock();
         memory.apply(assembled);
         memory.stale = None;
@@ -63,14 +71,14 @@ impl Remembered {
     }
 
     /// What is to be published after a list failed, if anything. All routes stay.
-    pub(super) fn fail(&self, reason: String) -> Option<Snapshot> {
+    pub(super) fn fail(&self, reason: String) -> Option<News> {
         let mut memory = self.lock();
         memory.stale = Some(reason);
         memory.changed_snapshot()
     }
 
     /// What is to be published after something was forgotten, if anything.
-    pub(super) fn again(&self) -> Option<Snapshot> {
+    pub(super) fn again(&self) -> Option<News> {
         let mut memory = self.lock();
         memory.published.as_ref()?;
         memory.changed_snapshot()
@@ -93,6 +101,7 @@ impl Memory {
             documents,
             held,
             invalid,
+            unknown,
         } = assembled;
         let before = std::mem::take(&mut self.held);
         for (host, held) in held {
@@ -108,6 +117,11 @@ impl Memory {
             self.live.insert(host.clone());
             self.keep(host, document);
         }
+        // Where they are reached is not known, so the last that was known is better than nothing.
+        let unknown = unknown
+            .into_iter()
+            .filter(|host| self.known.contains_key(host) && !claimed.contains(host));
+        self.live.extend(unknown);
         self.empty_those_that_are_gone(&claimed);
         self.invalid = invalid;
     }
@@ -139,7 +153,7 @@ impl Memory {
         }
     }
 
-    fn changed_snapshot(&mut self) -> Option<Snapshot> {
+    fn changed_snapshot(&mut self) -> Option<News> {
         let snapshot = self.snapshot();
         let is_same = self.published.as_ref().is_some_and(|published| {
             let mut routes = published.routes.iter().zip(&snapshot.routes);
@@ -151,8 +165,11 @@ impl Memory {
         if is_same {
             return None;
         }
-        self.published = Some(snapshot.clone());
-        Some(snapshot)
+        let before = self.published.replace(snapshot.clone());
+        Some(News {
+            are_mistakes_new: before.is_none_or(|before| before.invalid != snapshot.invalid),
+            snapshot,
+        })
     }
 
     fn snapshot(&self) -> Snapshot {

@@ -77,7 +77,7 @@ pub enum Endpoint {
     Tls {
         /// `host:port`.
         address: String,
-        /// The certificate that is shown to the daemon, its key, and the authority of the daemon's certificate, as PEM.
+        /// What TLS needs.
         files: TlsFiles,
     },
 }
@@ -97,6 +97,11 @@ pub struct TlsFiles {
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[error("not the address of a docker daemon: {0}")]
 pub struct EndpointError(&'static str);
+
+/// Where a daemon listens unless it is told otherwise.
+const PLAIN_PORT: u16 = 2375;
+/// The same with TLS.
+const TLS_PORT: u16 = 2376;
 
 // === impl DockerSettings ===
 
@@ -140,7 +145,10 @@ impl Endpoint {
         let rest = address
             .strip_prefix("https://")
             .or_else(|| address.strip_prefix("tcp://"));
-        let address = authority(rest.ok_or(EndpointError("with files for TLS it begins with `https://`"))?)?;
+        let address = authority(
+            rest.ok_or(EndpointError("with files for TLS it begins with `https://`"))?,
+            TLS_PORT,
+        )?;
         Ok(Self::Tls { address, files })
     }
 }
@@ -171,7 +179,7 @@ impl FromStr for Endpoint {
         rest.ok_or(EndpointError(
             "it begins with `unix://`, `tcp://`, `http://` or `https://`",
         ))
-        .and_then(authority)
+        .and_then(|rest| authority(rest, PLAIN_PORT))
         .map(Self::Tcp)
     }
 }
@@ -186,7 +194,8 @@ impl fmt::Display for Endpoint {
     }
 }
 
-fn authority(rest: &str) -> Result<String, EndpointError> {
+/// `host:port`; without a port it is that of Docker.
+fn authority(rest: &str, usual: u16) -> Result<String, EndpointError> {
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     let authority: http::uri::Authority = rest
         .parse()
@@ -196,10 +205,13 @@ fn authority(rest: &str) -> Result<String, EndpointError> {
             "it holds a user or a password, which a daemon does not ask for",
         ));
     }
-    if authority.port_u16().is_none() {
-        return Err(EndpointError("its port is missing"));
+    if authority.port_u16().is_some() {
+        return Ok(authority.as_str().to_owned());
     }
-    Ok(authority.as_str().to_owned())
+    if authority.as_str().len() > authority.host().len() {
+        return Err(EndpointError("its port is none"));
+    }
+    Ok(format!("{authority}:{usual}"))
 }
 
 #[cfg(test)]
@@ -215,8 +227,9 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Endpoint>().unwrap().to_string(), text);
         }
+        assert_eq!("tcp://[::1]".parse(), Ok(Endpoint::Tcp("[::1]:2375".to_owned())));
         assert_eq!("http://a:1".parse(), Ok(Endpoint::Tcp("a:1".to_owned())));
-        let tls = Endpoint::tls("https://a:2376", TlsFiles::default()).unwrap();
+        let tls = Endpoint::tls("https://a", TlsFiles::default()).unwrap();
         assert_eq!(tls.to_string(), "https://a:2376");
     }
 
@@ -226,7 +239,9 @@ mod tests {
             "",
             "docker.sock",
             "unix://docker.sock",
-            "tcp://a",
+            "tcp://a:",
+            "tcp://a:99999",
+            "tcp://",
             "tcp://a:1/b",
             "https://a:1",
             "tcp://u:secret@a:1",

@@ -85,7 +85,7 @@ fn expand(path: &Path) -> Vec<PathBuf> {
     let name = path.file_name().and_then(|name| name.to_str());
     match name {
         Some(pattern) if pattern.contains('*') => {
-            let folder = path.parent().unwrap_or(Path::new(""));
+            let folder = path.parent().unwrap_or_else(|| Path::new(""));
             list(folder, |name| matches(pattern, name))
         }
         _ if path.is_dir() => list(path, is_read),

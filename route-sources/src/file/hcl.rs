@@ -128,7 +128,7 @@ impl<'s> Surroundings<'s> {
     /// The attributes and blocks of a file beside the one that is being read, as one object.
     fn import(&mut self, name: &str) -> Result<Node, String> {
         let folder = self.reading.last().and_then(|file| file.parent());
-        let path = folder.unwrap_or(Path::new("")).join(name);
+        let path = folder.unwrap_or_else(|| Path::new("")).join(name);
         let shown = path.display().to_string();
         if path.extension().is_none_or(|extension| extension != "hcl") {
             return Err(format!("{shown} is no .hcl file"));

@@ -22,7 +22,10 @@ const MAX_NODES: usize = 4_000_000;
 /// How deep a file may be nested: readers and those who drop what was read go down by recursion.
 const MAX_DEPTH: usize = 64;
 
-/// Reads YAML. Aliases may repeat a million nodes and no more.
+/// What aliases may repeat in all, which a text of any length can ask for.
+const MAX_REPEATED: usize = 200_000;
+
+/// Reads YAML.
 pub(super) fn yaml(text: &str) -> Result<Node, ParseError> {
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
         return Ok(Node::new(1, Kind::Null));
@@ -48,6 +51,7 @@ fn options() -> Options {
     budget.max_documents = 1;
     budget.max_aliases = 10_000;
     options.budget = Some(budget);
+    options.alias_limits.max_total_replayed_events = MAX_REPEATED;
     options
 }
 

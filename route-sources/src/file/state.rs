@@ -78,14 +78,14 @@ impl State {
     }
 
     /// What is known after a look.
-    pub(super) fn next(&self, look: Look, settings: &FileSettings) -> Self {
+    pub(super) fn next(&self, look: &Look, settings: &FileSettings) -> Self {
         let before = Documents::of(&self.routes);
         let mut files = Vec::with_capacity(look.files.len());
         for (path, seen) in &look.files {
             let earlier = self.files.iter().find(|file| file.path == *path);
             let file = match earlier {
-                Some(file) if file.seen == *seen && file.imports_are_in(&look) => file.clone(),
-                _ => FileState::read(path, seen, earlier, &look, &before, settings),
+                Some(file) if file.seen == *seen && file.imports_are_in(look) => file.clone(),
+                _ => FileState::read(path, seen, earlier, look, &before, settings),
             };
             files.push(file);
         }

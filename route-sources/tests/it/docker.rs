@@ -1,6 +1,7 @@
 //! Routes of a daemon that is ours.
 
 mod containers;
+mod example;
 mod fake;
 mod faults;
 mod swarm;

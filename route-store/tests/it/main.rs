@@ -1,4 +1,4 @@
-//! Every store against the suite, and against what goes wrong outside.
+//! Every store against the suite, and against what goes wrong outside; and what the READMEs say.
 
 #![allow(
     clippy::panic,

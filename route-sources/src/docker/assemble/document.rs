@@ -1,10 +1,14 @@
 //! How routes of one host are written as one document.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use route_store::document::{Raw, RawPath, RawTarget, RawUpstream, SCHEMA_VERSION};
 
 use crate::docker::labels::Definition;
+
+/// The pattern of all paths.
+const EVERYTHING: &str = "/*";
 
 /// One document of the routes of a host, of which the first says what is the same for all paths.
 ///
@@ -22,20 +26,21 @@ pub(super) fn raw(targets: &[(&Definition, Vec<RawUpstream>)]) -> Raw {
         ..Raw::default()
     };
     for (definition, upstreams) in targets {
+        let headers = definition.headers.clone().map(Box::new);
         let target = target(definition, upstreams.clone());
         // The fields of the host are changed at all paths, so those of one of several routes stay with it.
-        if definition.paths.is_empty() && (targets.len() == 1 || definition.headers.is_none()) {
-            raw.headers = definition.headers.clone().map(Box::new);
+        if definition.paths.is_empty() && (targets.len() == 1 || headers.is_none()) {
+            raw.headers = headers;
             raw.target = target;
             continue;
         }
         let mut patterns = definition.paths.clone();
         if patterns.is_empty() {
-            patterns.push("/*".to_owned());
+            patterns.push(EVERYTHING.to_owned());
         }
         raw.paths.push(RawPath {
             patterns,
-            headers: definition.headers.clone().map(Box::new),
+            headers,
             target,
         });
     }
@@ -46,7 +51,25 @@ pub(super) fn raw(targets: &[(&Definition, Vec<RawUpstream>)]) -> Raw {
     raw
 }
 
-fn target(definition: &Definition, upstreams: Vec<RawUpstream>) -> RawTarget {
+/// The patterns of a route that others before it leave to it; those that only differ in case are one.
+pub(super) fn left(definition: &Definition, taken: &mut BTreeSet<String>) -> Vec<String> {
+    let paths = definition.paths.iter();
+    paths
+        .filter(|pattern| taken.insert(pattern.to_lowercase()))
+        .cloned()
+        .collect()
+}
+
+fn target(definition: &Definition, mut upstreams: Vec<RawUpstream>) -> RawTarget {
+    let is_weighted = |policy: &str| policy == "weighted_round_robin";
+    if definition
+        .load_balancing
+        .as_deref()
+        .is_some_and(|policy| !is_weighted(policy))
+    {
+        // Another one with this route may have a weight, which this policy does not look at.
+        upstreams.iter_mut().for_each(|upstream| upstream.weight = None);
+    }
     RawTarget {
         upstreams: Some(upstreams),
         load_balancing: definition.load_balancing.clone(),

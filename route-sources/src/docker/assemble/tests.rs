@@ -206,6 +206,57 @@ fn containers_share_a_host_by_paths() {
 }
 
 #[test]
+fn a_path_of_several_is_of_the_first_and_the_others_keep_the_rest() {
+    let found = assembled(&[
+        container(
+            "a",
+            "10.0.0.1",
+            &[("doorway.host", "a.test"), ("doorway.paths", "/a,/b")],
+        ),
+        container(
+            "b",
+            "10.0.0.2",
+            &[("doorway.host", "a.test"), ("doorway.paths", "/B,/c")],
+        ),
+        container(
+            "c",
+            "10.0.0.3",
+            &[("doorway.host", "a.test"), ("doorway.paths", "/c")],
+        ),
+    ]);
+    let raw = document(&found, "a.test").raw();
+    let patterns: Vec<_> = raw.paths.iter().map(|path| path.patterns.join(" ")).collect();
+    assert_eq!(patterns, ["/a /b", "/c"]);
+    let places: Vec<_> = found
+        .invalid
+        .iter()
+        .map(|invalid| invalid.place.as_str())
+        .collect();
+    assert_eq!(places, ["container b", "container c"]);
+}
+
+#[test]
+fn weights_beside_a_policy_that_has_none_do_not_refuse_the_host() {
+    let found = assembled(&[
+        container(
+            "a",
+            "10.0.0.1",
+            &[
+                ("doorway.host", "a.test"),
+                ("doorway.load_balancing", "least_conn"),
+            ],
+        ),
+        container(
+            "b",
+            "10.0.0.2",
+            &[("doorway.host", "a.test"), ("doorway.weight", "2")],
+        ),
+    ]);
+    assert_eq!(addresses(&found, "a.test").len(), 2);
+    assert_eq!(found.invalid[0].place, "container b");
+}
+
+#[test]
 fn the_network_is_chosen_and_a_guess_is_reported() {
     let mut two = container("a", "10.0.0.1", &[("doorway.host", "a.test")]);
     two.instances[0]
@@ -284,12 +335,26 @@ fn addresses_are_of_the_host_published_or_ipv6_where_they_are_that() {
     assert!(assembled(&[one]).invalid[0].reason.contains("no address"));
 }
 
+#[test]
+fn what_has_no_address_yet_is_unknown_and_opens_no_host() {
+    let login = format!("bob:{HASH}");
+    let mut starting = container("a", "", &[("doorway.host", "a.test")]);
+    starting.instances[0].networks.clear();
+    let found = assembled(std::slice::from_ref(&starting));
+    assert!(found.unknown.contains("a.test") && found.held.is_empty());
+    starting.labels.insert("doorway.basic_auth".to_owned(), login);
+    let open = container("b", "10.0.0.2", &[("doorway.host", "a.test")]);
+    let found = assembled(&[starting, open]);
+    assert!(found.held.contains_key("a.test") && found.unknown.is_empty());
+}
+
 fn any_container() -> impl Strategy<Value = Workload> {
     let label = prop_oneof![
         Just(("doorway.weight", "2")),
         Just(("doorway.weight", "x")),
         Just(("doorway.paths", "/b/*,/a/*")),
         Just(("doorway.paths", "/c")),
+        Just(("doorway.paths", "/B/*,/c")),
         Just(("doorway.load_balancing", "first")),
         Just(("doorway.basic_auth", "bob:x")),
         Just(("doorway.headers.response.set.X-A", "1")),
@@ -313,6 +378,16 @@ fn any_container() -> impl Strategy<Value = Workload> {
 }
 
 proptest! {
+    #[test]
+    fn nothing_is_served_open_of_which_one_container_asks_for_a_login(list in prop::collection::vec(any_container(), 0..8)) {
+        let found = assembled(&list);
+        for (host, document) in &found.documents {
+            let asks = |one: &&Workload| one.is_running() && one.labels.contains_key("doorway.basic_auth");
+            let is_its = |one: &&Workload| one.labels["doorway.host"].split(',').any(|name| name == host.as_str());
+            prop_assert!(!list.iter().filter(asks).any(|one| is_its(&one)), "{document:?}");
+        }
+    }
+
     #[test]
     fn hazard_14_the_order_of_a_list_changes_nothing(
         (one, other) in prop::collection::vec(any_container(), 0..8)

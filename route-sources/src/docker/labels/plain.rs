@@ -201,7 +201,7 @@ fn basic_auth(group: &mut Group<'_>) -> Option<Value> {
     let mut accounts = Vec::new();
     let mut names = std::collections::BTreeSet::new();
     for entry in entries.split(',') {
-        let Some((name, hash)) = entry.trim().split_once(':').filter(|(name, _)| !name.is_empty()) else {
+        let Some((name, hash)) = entry.trim().split_once(':').filter(|(name, _)| is_user(name)) else {
             group.wrong(NAME, "expected `name:hash`, with a comma before the next");
             return None;
         };
@@ -221,6 +221,11 @@ fn basic_auth(group: &mut Group<'_>) -> Option<Value> {
         "handler": "authentication",
         "providers": { "http_basic": { "hash": { "algorithm": "bcrypt" }, "accounts": accounts } },
     }))
+}
+
+/// A name that the handler takes.
+fn is_user(name: &str) -> bool {
+    !name.is_empty() && !name.chars().any(char::is_control)
 }
 
 /// `$2b$`, a cost of two digits, `$`, and 53 letters and digits.

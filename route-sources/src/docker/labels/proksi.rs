@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use route_store::HostDocument;
 use route_store::document::{RawField, RawFields, RawHeaders};
-use serde_json::Value;
+use serde_json::json;
 
 use super::group::Group;
 use super::{Definition, Refusal, plain};
@@ -44,10 +45,19 @@ pub(super) fn definitions(labels: &BTreeMap<String, String>, refusal: &mut Refus
     let request_id = group.parse("plugins.request_id.enabled", "`true` or `false`");
     // There is nothing to fall back to: a host without files has no certificate to fail.
     group.parse::<bool>("ssl_certificate.self_signed_on_failure", "`true` or `false`");
+    let host = hosts.first().map_or("", String::as_str);
+    let (paths, mut headers) = upgraded(&mut group, host);
+    if request_id == Some(true) {
+        headers.get_or_insert_default().request = Some(request_id_field());
+    }
+    let port = plain::port(&mut group, "port");
     let found = Definition {
-        paths: paths(&mut group),
-        headers: headers(&mut group, request_id == Some(true)),
-        port: plain::port(&mut group, "port"),
+        paths,
+        headers,
+        // Proksi speaks TLS at this port and at no other, and goes in turns.
+        sni: (port == Some(443)).then(|| host.to_owned()),
+        load_balancing: Some("round_robin".to_owned()),
+        port,
         hosts,
         ..Definition::default()
     };
@@ -75,70 +85,49 @@ fn refuse_plugins(group: &mut Group<'_>) {
     }
 }
 
-fn paths(group: &mut Group<'_>) -> Vec<String> {
-    let mut paths: Vec<_> = Vec::new();
-    for (name, pattern) in group.take_below("match_with.path.pattern.") {
-        let pattern = pattern.trim();
-        if pattern.split('/').any(|part| part.starts_with(':')) {
-            let help = "parameters such as `:id` are not supported; write `*` for one part of a path";
-            group.wrong(&format!("match_with.path.pattern.{name}"), help);
+/// Paths and fields mean what they mean in Proksi's configuration, so they are read as that.
+fn upgraded(group: &mut Group<'_>, host: &str) -> (Vec<String>, Option<RawHeaders>) {
+    let patterns = group.take_below("match_with.path.pattern.");
+    let mut patterns: Vec<_> = patterns.into_iter().map(|(_, pattern)| pattern.trim()).collect();
+    patterns.sort_unstable();
+    patterns.dedup();
+    let lists = (group.json("headers.add"), group.json("headers.remove"));
+    if host.is_empty() {
+        return (Vec::new(), None);
+    }
+    let mut route =
+        json!({ "host": host, "upstreams": [], "headers": { "add": lists.0, "remove": lists.1 } });
+    if !patterns.is_empty()
+        && let Some(route) = route.as_object_mut()
+    {
+        route.insert(
+            "match_with".to_owned(),
+            json!({ "path": { "patterns": patterns } }),
+        );
+    }
+    match HostDocument::from_v1(route) {
+        Ok(document) => {
+            let path = document.raw().paths.first();
+            let mut paths = path.map(|path| path.patterns.clone()).unwrap_or_default();
+            paths.sort();
+            (paths, document.raw().headers.as_deref().cloned())
         }
-        paths.push(pattern.to_owned());
+        Err(problems) => {
+            for problem in problems.iter() {
+                group.wrong(problem.place(), problem.message());
+            }
+            (Vec::new(), None)
+        }
     }
-    paths.sort();
-    paths.dedup();
-    paths
 }
 
-fn headers(group: &mut Group<'_>, request_id: bool) -> Option<RawHeaders> {
-    let response = RawFields {
-        add: added(group),
-        remove: removed(group),
-        set: Vec::new(),
+fn request_id_field() -> RawFields {
+    let field = RawField {
+        name: "X-Request-Id".to_owned(),
+        value: "{http.request.uuid}".to_owned(),
     };
-    let request_id = request_id.then(|| RawFields {
-        set: vec![RawField {
-            name: "X-Request-Id".to_owned(),
-            value: "{http.request.uuid}".to_owned(),
-        }],
+    RawFields {
+        set: vec![field],
         ..RawFields::default()
-    });
-    let response = (response != RawFields::default()).then_some(response);
-    (request_id.is_some() || response.is_some()).then_some(RawHeaders {
-        request: request_id,
-        response,
-    })
-}
-
-fn added(group: &mut Group<'_>) -> Vec<RawField> {
-    const NAME: &str = "headers.add";
-    let field = |entry: &Value| {
-        Some(RawField {
-            name: entry.get("name")?.as_str()?.to_owned(),
-            value: entry.get("value")?.as_str()?.to_owned(),
-        })
-    };
-    entries(
-        group,
-        NAME,
-        field,
-        "expected a list of `{\"name\": \"...\", \"value\": \"...\"}`",
-    )
-}
-
-fn removed(group: &mut Group<'_>) -> Vec<String> {
-    const NAME: &str = "headers.remove";
-    let name = |entry: &Value| Some(entry.as_str().or_else(|| entry.get("name")?.as_str())?.to_owned());
-    entries(group, NAME, name, "expected a list of `{\"name\": \"...\"}`")
-}
-
-fn entries<T>(group: &mut Group<'_>, name: &str, read: impl Fn(&Value) -> Option<T>, help: &str) -> Vec<T> {
-    let Some(json) = group.json(name) else {
-        return Vec::new();
-    };
-    let read: Option<Vec<T>> = json.as_array().and_then(|list| list.iter().map(read).collect());
-    if read.is_none() {
-        group.wrong(name, help);
     }
-    read.unwrap_or_default()
 }

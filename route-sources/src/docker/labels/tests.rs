@@ -104,7 +104,7 @@ fn labels_of_proksi_define_a_route() {
         ("proksi.host", "shop.test"),
         ("proksi.port", "3000"),
         ("proksi.match_with.path.pattern.api", "/api/*"),
-        ("proksi.match_with.path.pattern.0", "/a"),
+        ("proksi.match_with.path.pattern.0", "/:id"),
         ("proksi.headers.add", r#"[{"name":"X-A","value":"1"}]"#),
         ("proksi.headers.remove", r#"[{"name":"Server"}]"#),
         ("proksi.ssl_certificate.self_signed_on_failure", "true"),
@@ -114,12 +114,12 @@ fn labels_of_proksi_define_a_route() {
         (found.hosts, found.port),
         (vec!["shop.test".to_owned()], Some(3000))
     );
-    assert_eq!(found.paths, ["/a", "/api/*"]);
+    assert_eq!(found.paths, ["/?*", "/api/*"]);
     let headers = found.headers.unwrap();
     assert_eq!(headers.request.unwrap().set[0].name, "X-Request-Id");
     let response = headers.response.unwrap();
     assert_eq!(
-        (response.add[0].value.as_str(), response.remove),
+        (response.set[0].value.as_str(), response.remove),
         ("1", vec!["Server".to_owned()])
     );
 }

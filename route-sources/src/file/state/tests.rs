@@ -20,7 +20,7 @@ fn look(files: &[(&str, Seen)]) -> Look {
 /// What follows from looks at one file.
 fn after(texts: &[Seen]) -> State {
     let step =
-        |state: State, seen: &Seen| state.next(look(&[("a.yaml", seen.clone())]), &FileSettings::default());
+        |state: State, seen: &Seen| state.next(&look(&[("a.yaml", seen.clone())]), &FileSettings::default());
     texts.iter().fold(State::default(), step)
 }
 
@@ -97,16 +97,16 @@ fn a_setting_takes_an_empty_file_at_its_word() {
         ..FileSettings::default()
     };
     for gone in [Seen::Missing, seen(""), seen("service_name: x")] {
-        let state = State::default().next(look(&[("a.yaml", seen(ONE))]), &settings);
+        let state = State::default().next(&look(&[("a.yaml", seen(ONE))]), &settings);
         let look = look(&[("a.yaml", gone)]);
-        let state = state.next(look.clone(), &settings);
+        let state = state.next(&look, &settings);
         let snapshot = state.snapshot();
         assert!(snapshot.routes.is_empty() && snapshot.invalid.is_empty() && snapshot.stale.is_none());
         assert!(!state.differs(&look));
     }
-    let broken = State::default().next(look(&[("a.yaml", seen(ONE))]), &settings);
+    let broken = State::default().next(&look(&[("a.yaml", seen(ONE))]), &settings);
     assert_eq!(
-        hosts(&broken.next(look(&[("a.yaml", seen("routes: ["))]), &settings)),
+        hosts(&broken.next(&look(&[("a.yaml", seen("routes: ["))]), &settings)),
         ["a.test"]
     );
 }
@@ -134,11 +134,11 @@ fn one_invalid_route_leaves_the_others_and_its_earlier_self() {
     assert_eq!(hosts(&state), ["b.test", "a.test"]);
     assert!(state.snapshot().invalid[0].kept);
     let again = state.next(
-        look(&[("a.yaml", seen(&format!("{broken}# more\n")))]),
+        &look(&[("a.yaml", seen(&format!("{broken}# more\n")))]),
         &FileSettings::default(),
     );
     assert_eq!(hosts(&again), ["b.test", "a.test"]);
-    let gone = again.next(look(&[("a.yaml", seen("routes: []"))]), &FileSettings::default());
+    let gone = again.next(&look(&[("a.yaml", seen("routes: []"))]), &FileSettings::default());
     assert!(hosts(&gone).is_empty());
 }
 
@@ -159,13 +159,13 @@ fn documents_that_say_the_same_stay_the_same_value() {
         (format!("# moved\n\n{TWO}"), [true, true]),
         (changed, [false, true]),
     ] {
-        let state = before.next(look(&[("a.yaml", seen(&text))]), &FileSettings::default());
+        let state = before.next(&look(&[("a.yaml", seen(&text))]), &FileSettings::default());
         let pairs = before.routes.iter().zip(&state.routes);
         let found: Vec<bool> = pairs.map(|(one, other)| Arc::ptr_eq(one, other)).collect();
         assert_eq!(found, same);
     }
     let renamed = before.next(
-        look(&[("b.yaml", seen(TWO)), ("a.yaml", Seen::Missing)]),
+        &look(&[("b.yaml", seen(TWO)), ("a.yaml", Seen::Missing)]),
         &FileSettings::default(),
     );
     assert!(
@@ -185,12 +185,12 @@ fn a_file_that_was_renamed_or_split_is_forgotten() {
         ("b.yaml", seen(&TWO.replace("10.0.0.1", "10.0.0.9"))),
         ("a.yaml", Seen::Missing),
     ]);
-    let renamed = state.next(look_renamed.clone(), &settings);
+    let renamed = state.next(&look_renamed, &settings);
     assert_eq!(hosts(&renamed), ["a.test", "b.test"]);
     assert!(renamed.snapshot().stale.is_none() && renamed.snapshot().invalid.is_empty());
     assert!(!renamed.differs(&look_renamed));
     let split = state.next(
-        look(&[("b.yaml", seen(ONE)), ("a.yaml", Seen::Missing)]),
+        &look(&[("b.yaml", seen(ONE)), ("a.yaml", Seen::Missing)]),
         &settings,
     );
     assert_eq!(hosts(&split), ["a.test", "b.test"], "b.test is nowhere else");
@@ -206,7 +206,7 @@ fn files_count_in_their_order_and_both_forms_are_read() {
         PathBuf::from("c.hcl"),
         seen("routes = [{ host = \"e.test\", upstreams = [] }]"),
     ));
-    let state = State::default().next(forms, &FileSettings::default());
+    let state = State::default().next(&forms, &FileSettings::default());
     assert_eq!(
         hosts(&state),
         ["a.test", "a.test", "e.test"],
@@ -236,20 +236,20 @@ fn a_look_differs_by_text_order_and_imports() {
         look.imports.insert(PathBuf::from("x.hcl"), seen(text));
         look
     };
-    let state = State::default().next(import("host = \"i.test\"\nupstreams = []"), &settings);
+    let state = State::default().next(&import("host = \"i.test\"\nupstreams = []"), &settings);
     assert_eq!(hosts(&state), ["i.test", "a.test"]);
     assert!(!state.differs(&import("host = \"i.test\"\nupstreams = []")));
     let changed = import("host = \"j.test\"\nupstreams = []");
     assert!(state.differs(&changed));
-    let state = state.next(changed, &settings);
+    let state = state.next(&changed, &settings);
     assert_eq!(hosts(&state), ["j.test", "a.test"]);
-    let emptied = state.next(import(""), &settings);
+    let emptied = state.next(&import(""), &settings);
     assert_eq!(hosts(&emptied), ["j.test", "a.test"]);
     assert_eq!(
         emptied.snapshot().stale.as_deref(),
         Some("a.hcl:1: x.hcl is empty")
     );
-    let whole = emptied.next(import("host = \"k.test\"\nupstreams = []"), &settings);
+    let whole = emptied.next(&import("host = \"k.test\"\nupstreams = []"), &settings);
     assert_eq!(hosts(&whole), ["k.test", "a.test"]);
     let swapped = look(&[("b.yaml", seen(ONE)), ("a.hcl", seen(load))]);
     assert!(whole.differs(&swapped));
@@ -267,7 +267,7 @@ fn texts_of_all_kinds_are_reported_in_every_format() {
         "a: !!binary x",
     ] {
         for name in ["a.yaml", "a.hcl", "a.json", "a"] {
-            let state = State::default().next(look(&[(name, seen(text))]), &FileSettings::default());
+            let state = State::default().next(&look(&[(name, seen(text))]), &FileSettings::default());
             assert!(!state.snapshot().invalid.is_empty(), "{name}: {text}");
         }
     }
@@ -293,7 +293,7 @@ fn files_as_deep_as_they_may_be_are_read_and_deeper_ones_reported() {
                 _ => format!("routes:\n- host: a.test\n  x: {nested}\n"),
             };
             let snapshot = State::default()
-                .next(look(&[(name, seen(&text))]), &FileSettings::default())
+                .next(&look(&[(name, seen(&text))]), &FileSettings::default())
                 .snapshot();
             let host = snapshot.invalid[0].host.as_deref();
             assert!(snapshot.invalid.len() == 1, "{snapshot:?}");

@@ -9,7 +9,7 @@ use super::fake::{Fake, container, stopped};
 use super::{Running, settings, shown};
 
 fn shop(name: &str, address: &str) -> serde_json::Value {
-    container(name, address, json!({"doorway.host": "shop.test"}))
+    container(name, address, &json!({"doorway.host": "shop.test"}))
 }
 
 #[tokio::test]
@@ -17,10 +17,10 @@ async fn labels_of_both_forms_become_routes_and_others_do_not() {
     let fake = Fake::started();
     let proksi = json!({"proksi.enabled": "true", "proksi.host": "old.test", "proksi.port": "81"});
     fake.run(vec![
-        container("db", "10.0.0.9", json!({"com.docker.compose.service": "db"})),
+        container("db", "10.0.0.9", &json!({"com.docker.compose.service": "db"})),
         shop("shop-2", "10.0.0.2"),
         shop("shop-1", "10.0.0.1"),
-        container("old", "10.0.0.3", proksi),
+        container("old", "10.0.0.3", &proksi),
     ]);
     let mut source = Running::start(&fake);
     let snapshot = source.next().await;
@@ -60,12 +60,12 @@ async fn a_stopped_and_then_removed_container_keeps_its_route_without_upstreams_
     let fake = Fake::started();
     fake.run(vec![
         shop("a", "10.0.0.1"),
-        container("b", "10.0.0.2", json!({"doorway.host": "b.test"})),
+        container("b", "10.0.0.2", &json!({"doorway.host": "b.test"})),
     ]);
     let mut source = Running::start(&fake);
     source.next().await;
 
-    let b = container("b", "10.0.0.2", json!({"doorway.host": "b.test"}));
+    let b = container("b", "10.0.0.2", &json!({"doorway.host": "b.test"}));
     fake.run(vec![stopped(shop("a", "10.0.0.1")), b.clone()]);
     let when_stopped = source.next().await;
     assert_eq!(shown(&when_stopped), ["b.test 10.0.0.2:80", "shop.test"]);
@@ -99,7 +99,7 @@ async fn a_container_made_anew_replaces_the_address_and_its_labels() {
     fake.run(vec![shop("a", "10.0.0.7")]);
     assert_eq!(shown(&*source.next().await), ["shop.test 10.0.0.7:80"]);
     let labels = json!({"doorway.host": "shop.test", "doorway.headers.response.set.X-A": "1"});
-    fake.run(vec![container("a", "10.0.0.7", labels)]);
+    fake.run(vec![container("a", "10.0.0.7", &labels)]);
     let snapshot = source.next().await;
     let Route::Document(document) = &snapshot.routes[0] else {
         panic!()
@@ -117,7 +117,7 @@ async fn unchanged_routes_are_the_same_values_and_no_snapshot_repeats_another() 
     let lists = fake.lists();
     fake.run(vec![shop("b", "10.0.0.2"), shop("a", "10.0.0.1")]);
     fake.listed(lists + 1).await;
-    let c = container("c", "10.0.0.3", json!({"doorway.host": "c.test"}));
+    let c = container("c", "10.0.0.3", &json!({"doorway.host": "c.test"}));
     fake.run(vec![c, shop("b", "10.0.0.2"), shop("a", "10.0.0.1")]);
     let after = source.next().await;
     assert_eq!(after.routes.len(), 2);
@@ -130,14 +130,14 @@ async fn a_malformed_container_is_reported_by_name_and_changes_no_other() {
     let fake = Fake::started();
     fake.run(vec![
         shop("a", "10.0.0.1"),
-        container("b", "10.0.0.2", json!({"doorway.host": "b.test"})),
+        container("b", "10.0.0.2", &json!({"doorway.host": "b.test"})),
     ]);
     let mut source = Running::start(&fake);
     let before = source.next().await;
     let wrong = json!({"doorway.host": "shop.test", "doorway.wieght": "1"});
     fake.run(vec![
-        container("a", "10.0.0.1", wrong),
-        container("b", "10.0.0.2", json!({"doorway.host": "b.test"})),
+        container("a", "10.0.0.1", &wrong),
+        container("b", "10.0.0.2", &json!({"doorway.host": "b.test"})),
     ]);
     let after = source.next().await;
     assert_eq!(shown(&after), ["b.test 10.0.0.2:80", "shop.test"]);
@@ -156,7 +156,7 @@ async fn hazard_13_a_host_whose_login_is_refused_is_held_and_comes_back_when_it_
     let mut source = Running::start(&fake);
     let before = source.next().await;
     let wrong = json!({"doorway.host": "shop.test", "doorway.basic_auth": "bob:secret"});
-    fake.run(vec![shop("a", "10.0.0.1"), container("b", "10.0.0.2", wrong)]);
+    fake.run(vec![shop("a", "10.0.0.1"), container("b", "10.0.0.2", &wrong)]);
     let held = source.next().await;
     assert_eq!(shown(&held), ["shop.test held"]);
     assert!(!format!("{held:?}").contains("secret") && !held.invalid[0].kept);
@@ -172,14 +172,14 @@ async fn an_alias_of_a_container_that_is_gone_is_anothers_once_that_defines_it()
     fake.run(vec![container(
         "a",
         "10.0.0.1",
-        json!({"doorway.host": "a.test,b.test"}),
+        &json!({"doorway.host": "a.test,b.test"}),
     )]);
     let mut source = Running::start(&fake);
     source.next().await;
     fake.run(vec![container(
         "b",
         "10.0.0.2",
-        json!({"doorway.host": "b.test"}),
+        &json!({"doorway.host": "b.test"}),
     )]);
     let snapshot = source.next().await;
     assert_eq!(shown(&snapshot), ["a.test", "b.test 10.0.0.2:80"]);
@@ -196,18 +196,18 @@ async fn networks_of_the_host_of_another_container_and_of_ipv6_are_read() {
     let mut host = container(
         "host",
         "",
-        json!({"doorway.host": "host.test", "doorway.port": "8080"}),
+        &json!({"doorway.host": "host.test", "doorway.port": "8080"}),
     );
     host["HostConfig"]["NetworkMode"] = json!("host");
     host["NetworkSettings"]["Networks"] = json!({"host": {"IPAddress": ""}});
     let mut side = container(
         "side",
         "",
-        json!({"doorway.host": "side.test", "doorway.port": "9"}),
+        &json!({"doorway.host": "side.test", "doorway.port": "9"}),
     );
     side["HostConfig"]["NetworkMode"] = json!("container:id-six");
     side["NetworkSettings"]["Networks"] = json!({});
-    let mut six = container("six", "", json!({"doorway.host": "six.test"}));
+    let mut six = container("six", "", &json!({"doorway.host": "six.test"}));
     six["NetworkSettings"]["Networks"]["web"]["GlobalIPv6Address"] = json!("fd00::6");
     fake.run(vec![host, side, six]);
     let mut source = Running::start(&fake);

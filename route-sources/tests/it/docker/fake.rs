@@ -29,6 +29,8 @@ pub(super) enum Mood {
 #[derive(Default)]
 struct State {
     mood: Mood,
+    /// How events are answered, but for those that are told.
+    events: Mood,
     containers: Vec<Value>,
     services: Vec<Value>,
     tasks: Vec<Value>,
@@ -95,6 +97,11 @@ impl Fake {
         self.state.lock().unwrap().mood = mood;
     }
 
+    /// Answers requests for events like that from now on; `Cut` ends them after half of one.
+    pub(super) fn feel_about_events(&self, mood: Mood) {
+        self.state.lock().unwrap().events = mood;
+    }
+
     /// Changes its containers and tells so.
     pub(super) fn run(&self, containers: Vec<Value>) {
         self.state.lock().unwrap().containers = containers;
@@ -148,7 +155,8 @@ async fn answer(
     let path = target.split('?').next().unwrap_or_default();
     let path = path.strip_prefix("/v1.51").unwrap_or(path);
     if path == "/events" {
-        return tell(stream, &mut events).await;
+        let mood = state.lock().unwrap().events;
+        return tell(stream, &mut events, mood).await;
     }
     let (mood, body) = {
         let state = state.lock().unwrap();
@@ -202,9 +210,18 @@ fn body(state: &State, path: &str) -> (Option<Value>, bool) {
     }
 }
 
-async fn tell(mut stream: UnixStream, events: &mut broadcast::Receiver<String>) {
+async fn tell(mut stream: UnixStream, events: &mut broadcast::Receiver<String>, mood: Mood) {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
-    if stream.write_all(head.as_bytes()).await.is_err() {
+    let text = match mood {
+        Mood::Well => head.to_owned(),
+        Mood::Silent => return std::future::pending().await,
+        Mood::Cut => format!("{head}9\r\n{{\"Type\": \r\n"),
+        Mood::Garbage => format!("{head}5\r\n<a>\n\n\r\n"),
+        Mood::Failing => {
+            "HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned()
+        }
+    };
+    if stream.write_all(text.as_bytes()).await.is_err() || mood != Mood::Well {
         return;
     }
     while let Ok(event) = events.recv().await {
@@ -216,7 +233,7 @@ async fn tell(mut stream: UnixStream, events: &mut broadcast::Receiver<String>) 
 }
 
 /// A container as a list has it.
-pub(super) fn container(name: &str, address: &str, labels: Value) -> Value {
+pub(super) fn container(name: &str, address: &str, labels: &Value) -> Value {
     json!({
         "Id": format!("id-{name}"),
         "Names": [format!("/{name}")],

@@ -8,7 +8,7 @@ use super::fake::{Fake, Mood, container};
 use super::{Running, settings, shown};
 
 fn shop(address: &str) -> serde_json::Value {
-    container("shop", address, json!({"doorway.host": "shop.test"}))
+    container("shop", address, &json!({"doorway.host": "shop.test"}))
 }
 
 #[tokio::test]
@@ -35,7 +35,7 @@ async fn a_daemon_that_restarts_loses_no_route() {
     assert!(during.stale.is_some() && during.routes[0].is_same(&before.routes[0]));
     fake.run(vec![
         shop("10.0.0.1"),
-        container("b", "10.0.0.2", json!({"doorway.host": "b.test"})),
+        container("b", "10.0.0.2", &json!({"doorway.host": "b.test"})),
     ]);
     fake.start();
     let after = source.until(|snapshot| snapshot.stale.is_none()).await;
@@ -104,6 +104,45 @@ async fn a_storm_of_events_is_no_storm_of_lists() {
         .until(|snapshot| shown(snapshot) == ["shop.test 10.0.0.49:80"])
         .await;
     assert!(fake.lists() - before < 10);
+    source.end().await;
+}
+
+#[tokio::test]
+async fn events_that_are_refused_cut_or_garbled_leave_the_interval() {
+    for mood in [Mood::Failing, Mood::Cut, Mood::Garbage, Mood::Silent] {
+        let fake = Fake::started();
+        fake.feel_about_events(mood);
+        let mut settings = settings(&fake);
+        settings.interval = Duration::from_millis(20);
+        let mut source = Running::with(settings);
+        let first = source.next().await;
+        assert_eq!(first.stale, None, "{mood:?}");
+        fake.run(vec![shop("10.0.0.1")]);
+        let next = source.next().await;
+        assert_eq!(
+            (shown(&next), &next.stale),
+            (vec!["shop.test 10.0.0.1:80".to_owned()], &None),
+            "{mood:?}"
+        );
+        source.end().await;
+    }
+}
+
+#[tokio::test]
+async fn events_are_followed_again_after_they_were_cut() {
+    let fake = Fake::started();
+    fake.feel_about_events(Mood::Cut);
+    let mut source = Running::start(&fake);
+    source.next().await;
+    fake.feel_about_events(Mood::Well);
+    for number in 1..=6 {
+        let lists = fake.lists();
+        fake.run(vec![shop(&format!("10.0.0.{number}"))]);
+        fake.listed(lists + 1).await;
+    }
+    source
+        .until(|snapshot| shown(snapshot) == ["shop.test 10.0.0.6:80"])
+        .await;
     source.end().await;
 }
 

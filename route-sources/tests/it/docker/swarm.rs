@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::fake::Fake;
 use super::{Running, settings, shown};
 
-fn service(name: &str, labels: Value) -> Value {
+fn service(name: &str, labels: &Value) -> Value {
     json!({
         "ID": format!("id-{name}"),
         "Spec": {
@@ -43,7 +43,7 @@ fn start(fake: &Fake, reach: Reach) -> Running {
 }
 
 fn app() -> Vec<Value> {
-    vec![service("app", json!({"doorway.host": "app.test"}))]
+    vec![service("app", &json!({"doorway.host": "app.test"}))]
 }
 
 #[tokio::test]
@@ -98,6 +98,25 @@ async fn hazard_5_a_service_without_tasks_is_kept_without_upstreams_and_never_by
     assert_eq!(shown(&*source.next().await), ["app.test tasks.app:8080"]);
     fake.deploy(Vec::new(), Vec::new(), Vec::new());
     assert_eq!(shown(&*source.next().await), ["app.test"]);
+    source.end().await;
+}
+
+#[tokio::test]
+async fn tasks_whose_addresses_are_not_known_yet_do_not_take_the_route_away() {
+    let fake = Fake::started();
+    let (one, two) = (task("t1", "app", "running"), task("t2", "app", "running"));
+    fake.deploy(app(), vec![one.clone()], networks(&[("app.1.t1", "10.1.0.9")]));
+    let mut source = start(&fake, Reach::Tasks);
+    let before = source.next().await;
+    fake.deploy(app(), vec![two.clone()], networks(&[]));
+    let during = source.next().await;
+    assert!(during.routes[0].is_same(&before.routes[0]) && during.invalid[0].kept);
+    fake.deploy(app(), vec![two, one], networks(&[("app.2.t2", "10.1.0.8")]));
+    let after = source.next().await;
+    assert_eq!(
+        (shown(&after), after.invalid.len()),
+        (vec!["app.test 10.1.0.8:8080".to_owned()], 0)
+    );
     source.end().await;
 }
 
