@@ -19,7 +19,7 @@ use crate::store::{
 };
 
 /// How much longer loading all routes may take than any other operation.
-const LOAD: u32 = 4;
+pub(crate) const LOAD: u32 = 4;
 
 /// A store on a database.
 pub(crate) struct SqlStore<E> {
