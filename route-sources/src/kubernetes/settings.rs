@@ -44,7 +44,7 @@ pub struct Settings {
     pub lease: Duration,
     /// The namespace of the Lease object, where there is no store to decide who writes status. Default: `default`.
     pub lease_namespace: String,
-    /// What tells this replica from all others. Default: `doorway`.
+    /// What tells this replica from all others, such as the name of its pod.
     pub identity: String,
 }
 
@@ -74,8 +74,8 @@ pub enum Access {
 // === impl Settings ===
 
 impl Settings {
-    /// The defaults, with certificates below `tls_directory`.
-    pub fn new(access: Access, tls_directory: impl Into<PathBuf>) -> Self {
+    /// The defaults.
+    pub fn new(access: Access, tls_directory: impl Into<PathBuf>, identity: impl Into<String>) -> Self {
         Self {
             access,
             class: "doorway".to_owned(),
@@ -93,7 +93,7 @@ impl Settings {
             patience: Duration::from_secs(5),
             lease: Duration::from_secs(30),
             lease_namespace: "default".to_owned(),
-            identity: "doorway".to_owned(),
+            identity: identity.into(),
         }
     }
 }

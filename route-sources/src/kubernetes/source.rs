@@ -67,7 +67,7 @@ impl KubernetesSource {
         };
         let (sender, receiver) = watch::channel(Orders::default());
         let leases = Leases::new(self.store, &client, &self.settings, self.clock);
-        let writer = StatusWriter::new(client.clone(), leases, receiver, self.settings.lease);
+        let writer = StatusWriter::new(client.clone(), leases, receiver, &self.settings);
         let watching = Watching {
             known: Known::new(parts(&self.settings.namespaces)),
             files: Some(Files::new(&self.settings.tls_directory)),
@@ -143,7 +143,7 @@ impl Watching {
                 }
                 Some(heard) = told.next() => {
                     if self.hear(heard) {
-                        let soon = Instant::now() + self.pause();
+                        let soon = Instant::now() + self.settings.settle;
                         due = Some(due.map_or(soon, |due| due.min(soon)));
                     }
                 }
@@ -166,10 +166,6 @@ impl Watching {
         self.known.hear(told) && (failed || self.known.is_complete())
     }
 
-    fn pause(&self) -> std::time::Duration {
-        self.settings.settle
-    }
-
     async fn publish(&mut self) {
         let mut invalid = self.known.missing_rights();
         let mut stale = self.known.stale();
@@ -184,7 +180,12 @@ impl Watching {
         invalid.extend(super::status::problem(&self.known.cluster, &self.settings));
         let routes = self.keep_same(translation.routes);
         self.publish_changed(routes, invalid, stale);
-        let orders = orders(&self.known.cluster, &self.settings, &translation.ours);
+        let orders = orders(
+            &self.known.cluster,
+            &self.settings,
+            &translation.ours,
+            &translation.lost,
+        );
         self.orders.send_if_modified(|there| {
             let is_other = *there != orders;
             *there = orders;

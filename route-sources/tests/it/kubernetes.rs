@@ -1,4 +1,10 @@
 //! Kubernetes, with an API server of our own.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may stop where it finds a fault, and the bodies of tests are small"
+)]
 
 mod api;
 mod certificates;
@@ -53,7 +59,7 @@ fn settings(api: &Api) -> Settings {
         settle: Duration::from_millis(1),
         retry: Duration::from_millis(5),
         patience: Duration::from_secs(600),
-        ..Settings::new(access, "")
+        ..Settings::new(access, "", "one")
     }
 }
 

@@ -176,11 +176,11 @@ impl Known {
 impl Object {
     fn put(self, cluster: &mut Cluster) {
         match self {
-            Self::Ingress(object) => drop(cluster.ingresses.insert(Key::of(&object.metadata), object)),
-            Self::Class(object) => drop(cluster.classes.insert(Key::of(&object.metadata), object)),
-            Self::Service(object) => drop(cluster.services.insert(Key::of(&object.metadata), object)),
-            Self::Slice(object) => drop(cluster.slices.insert(Key::of(&object.metadata), object)),
-            Self::Secret(object) => drop(cluster.secrets.insert(Key::of(&object.metadata), object)),
+            Self::Ingress(object) => drop(cluster.ingresses.insert(Key::of(&object.metadata), *object)),
+            Self::Class(object) => drop(cluster.classes.insert(Key::of(&object.metadata), *object)),
+            Self::Service(object) => drop(cluster.services.insert(Key::of(&object.metadata), *object)),
+            Self::Slice(object) => drop(cluster.slices.insert(Key::of(&object.metadata), *object)),
+            Self::Secret(object) => drop(cluster.secrets.insert(Key::of(&object.metadata), *object)),
         }
     }
 
@@ -209,3 +209,6 @@ fn replace_in<T>(there: &mut BTreeMap<Key, T>, namespace: Option<&str>, filled: 
     there.retain(|key, _| namespace.is_some_and(|namespace| key.namespace != namespace));
     there.extend(filled);
 }
+
+#[cfg(test)]
+mod tests;

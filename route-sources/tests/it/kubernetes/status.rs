@@ -114,3 +114,57 @@ async fn a_service_that_is_not_there_is_reported() {
     api.until("no lease", |state| state.count("POST", "leases") == 0)
         .await;
 }
+
+#[tokio::test]
+async fn the_owner_of_an_ingress_that_lost_a_path_is_told_once() {
+    let api = api().await;
+    api.put("services", published(&["192.0.2.1"]));
+    let mut younger = ingress("b");
+    younger["metadata"]["uid"] = json!("the-uid");
+    younger["metadata"]["creationTimestamp"] = json!("2026-02-01T00:00:00Z");
+    younger["spec"]["rules"][0]["host"] = json!("a.test");
+    api.put("ingresses", younger);
+    let mut running = run(settings_as(&api, "one"));
+    let snapshot = running.complete().await;
+    assert!(
+        snapshot.invalid[0]
+            .reason
+            .contains("already served by the older Ingress shop/a")
+    );
+    api.until("an Event", |state| state.count("POST", "/events") == 1)
+        .await;
+    let event = api.change(|state| state.list("events", Some("shop"))[0].clone());
+    assert_eq!(event["type"], "Warning");
+    assert_eq!(event["regarding"]["uid"], "the-uid");
+    assert!(
+        event["note"]
+            .as_str()
+            .unwrap()
+            .starts_with("a.test: path `/` is already served")
+    );
+    api.put("ingresses", ingress("c"));
+    running
+        .until("another change", |snapshot| snapshot.routes.len() == 2)
+        .await;
+    until_status(&api, "192.0.2.1").await;
+    running.stop().await;
+    api.until("no second Event", |state| state.count("POST", "/events") == 1)
+        .await;
+}
+
+#[tokio::test]
+async fn two_replicas_write_once() {
+    let api = api().await;
+    api.put("services", published(&["192.0.2.1"]));
+    let mut one = run(settings_as(&api, "one"));
+    let mut other = run(settings_as(&api, "other"));
+    one.complete().await;
+    other.complete().await;
+    until_status(&api, "192.0.2.1").await;
+    api.put("services", published(&["192.0.2.2"]));
+    until_status(&api, "192.0.2.2").await;
+    one.stop().await;
+    other.stop().await;
+    api.until("one write for each", |state| state.count("PATCH", "/status") == 2)
+        .await;
+}

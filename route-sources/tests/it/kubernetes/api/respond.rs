@@ -102,7 +102,7 @@ fn watch(shared: Arc<Shared>, place: &Place, query: &BTreeMap<String, String>) -
         let fails = state
             .fails
             .get(&place.plural)
-            .or(state.watch_fails.get(&place.plural));
+            .or_else(|| state.watch_fails.get(&place.plural));
         if let Some(code) = fails {
             return failure(*code);
         }
@@ -154,7 +154,7 @@ fn one(shared: &Shared, method: &Method, place: &Place, bytes: &[u8]) -> Respons
     let name = place
         .name
         .clone()
-        .or(sent["metadata"]["name"].as_str().map(str::to_owned))
+        .or_else(|| sent["metadata"]["name"].as_str().map(str::to_owned))
         .unwrap_or_default();
     let there = state.get(&place.plural, &namespace, &name).cloned();
     let written = match (method.as_str(), there) {
