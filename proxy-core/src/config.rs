@@ -11,7 +11,7 @@ mod error;
 mod handlers;
 mod health;
 pub(crate) mod hosts;
-mod https;
+pub(crate) mod https;
 mod limits;
 mod logs;
 mod matchers;

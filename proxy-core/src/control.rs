@@ -10,12 +10,14 @@ mod hosts;
 mod listeners;
 mod reconciler;
 mod routes;
+mod sources;
 
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use caddy_config::Config;
+use route_sources::Status;
 
 use crate::config::BuildErrors;
 
@@ -100,6 +102,11 @@ impl Control {
     /// The routes of `eskip` handlers as they are now, and those that were left out.
     pub fn routes(&self) -> RouteListing {
         self.0.routes()
+    }
+
+    /// What there is to say of the sources of hosts: how many routes they have, conflicts, what is wrong.
+    pub async fn hosts(&self) -> Status {
+        self.0.routes_status().await
     }
 
     /// The databases that say where clients are, in the order of the configuration.

@@ -10,6 +10,7 @@ use caddy_config::Config;
 use eskip::filters::Filters;
 use eskip::routing::Predicates;
 use jiff::tz::TimeZone;
+use route_sources::{Kind, Snapshots};
 use tokio::sync::mpsc;
 use tokio::time;
 use tokio_util::sync::CancellationToken;
@@ -68,6 +69,10 @@ pub struct Options {
     /// Where the routes of an `eskip` handler may come from beside files, texts and URLs: it names the source. Default:
     /// none.
     pub route_sources: Vec<Arc<dyn RouteSource>>,
+    /// Sources of hosts of the program that the proxy is part of, beside those that the configuration names; at most one of a
+    /// kind, and none of a kind that the configuration has. Their hosts are served by servers with `route_sources`. Default:
+    /// none.
+    pub host_sources: Vec<(Kind, Snapshots)>,
     /// What the placeholders `{env.NAME}` stand for. Default: nothing.
     pub environment: Environment,
 }
@@ -86,6 +91,7 @@ pub struct Proxy {
     consuls: Arc<Consuls>,
     geo: Arc<Sources>,
     certificates: Arc<Certificates>,
+    host_sources: Vec<(Kind, Snapshots)>,
     warnings: Vec<String>,
 }
 
@@ -119,6 +125,7 @@ impl Default for Options {
             filters: filters::registry(&Means::default()),
             predicates: Predicates::new(TimeZone::system()),
             route_sources: Vec::new(),
+            host_sources: Vec::new(),
             environment: Environment::default(),
         }
     }
@@ -155,7 +162,13 @@ impl Proxy {
             Arc::clone(&surroundings.certificates),
         );
         let metrics = Arc::clone(&surroundings.metrics);
-        let reconciler = Reconciler::new(surroundings, Arc::clone(&shared), workers, channels);
+        let views = Arc::downgrade(&shared);
+        surroundings.certificates.host_keys().ask(move |name| {
+            let view = views.upgrade()?.current();
+            Some(view.hosts.get(name)?.key()?.current())
+        });
+        let given = options.host_sources.iter().map(|(kind, _)| *kind).collect();
+        let reconciler = Reconciler::new(surroundings, Arc::clone(&shared), workers, channels, given);
         let applied = reconciler.begin(config)?;
         let reconciler = Arc::new(reconciler);
         metrics.ask(Arc::downgrade(&reconciler) as _);
@@ -169,6 +182,7 @@ impl Proxy {
             consuls,
             geo,
             certificates,
+            host_sources: options.host_sources.clone(),
             warnings: applied.warnings,
         })
     }
@@ -268,6 +282,8 @@ impl Proxy {
                 Arc::clone(&self.certificates).run(background.clone()),
                 Arc::clone(&self.reconciler).run(background.clone()),
                 Arc::clone(&self.reconciler).follow_routes(background.clone()),
+                Arc::clone(&self.reconciler).follow_host_keys(background.clone()),
+                Arc::clone(&self.reconciler).run_sources(self.host_sources, background.clone()),
                 Arc::clone(&self.embedded).sweep(background.clone()),
             );
         });
@@ -289,6 +305,12 @@ impl Proxy {
         };
         // Requests that wait in the sockets' queues are to find what was known before.
         self.geo.restore().await;
+        // The same for hosts, but sources that say nothing are not waited for long.
+        tokio::select! {
+            _ = time::timeout(FIRST_ROUTES, self.reconciler.complete()) => {}
+            () = stop.cancelled() => {}
+            () = looked_after.as_mut() => {}
+        }
         let (ended, mut reports) = mpsc::unbounded_channel();
         for thread in self.threads {
             thread.start(closing.clone(), ended.clone());
@@ -317,6 +339,9 @@ impl Proxy {
         }
     }
 }
+
+/// The longest time that sources of routes get for the first that they say, before requests are accepted.
+const FIRST_ROUTES: Duration = Duration::from_secs(10);
 
 fn surroundings(options: &Options) -> Result<Surroundings, BuildErrors> {
     let settings = ResolveSettings::default()

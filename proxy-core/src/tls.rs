@@ -9,6 +9,7 @@ pub(crate) mod client;
 mod client_auth;
 mod config;
 mod files;
+mod hosts;
 mod internal_ca;
 mod name;
 mod plan;
@@ -23,6 +24,7 @@ use thiserror::Error;
 pub(crate) use client_auth::{ClientAuth, decode};
 pub(crate) use config::Certificates;
 pub(crate) use files::{FileError, authorities, certificates, client_authorities, may_issue};
+pub(crate) use hosts::HostKey;
 pub(crate) use internal_ca::CaError;
 pub(crate) use name::NameError;
 pub(crate) use plan::TlsPlan;
@@ -48,6 +50,8 @@ pub(crate) enum CertSource {
         /// PKCS #8, PKCS #1 or SEC 1, not encrypted. It may be the same file.
         key: PathBuf,
     },
+    /// Those of the hosts that sources of routes define.
+    Hosts,
     /// Made here and signed by the internal authority, one for each name of the site.
     Internal,
 }

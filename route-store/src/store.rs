@@ -10,6 +10,9 @@ use thiserror::Error;
 
 use crate::revision::Revision;
 
+/// How many deletions a store remembers, and with each the history of its host: who knows an older revision gets all routes.
+pub(crate) const TOMBSTONES: usize = 10_000;
+
 /// The result of an operation, once it is there.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
@@ -19,7 +22,7 @@ pub type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 /// Each operation ends within a few seconds, by [`StoreError::Unavailable`] if nothing else. Dropping its future gives
 /// up waiting; the write may happen.
 ///
-/// What any implementation must do is the suite of [`contract`](crate::contract).
+/// What any implementation must do is the suite in the module `contract` (feature `contract`).
 pub trait Store: fmt::Debug + Send + Sync {
     /// The kind of the store, such as `redis`; no address and no secret.
     fn kind(&self) -> &'static str;
@@ -51,7 +54,8 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// As for [`put`](Self::put).
     fn delete<'a>(&'a self, host: &'a str, terms: Terms<'a>) -> Answer<'a, Revision>;
 
-    /// The changes of a host, latest first, as many as are kept.
+    /// The changes of a host, latest first, as many as are kept. The latest versions are kept as well, each number
+    /// bounded by the store's setting; those of a deleted host until 10,000 others have been deleted.
     fn history<'a>(&'a self, host: &'a str) -> Answer<'a, Vec<Change>>;
 
     /// Makes an earlier version the one that counts, under its old number, at a new revision; brings a deleted route back.
@@ -174,6 +178,22 @@ pub enum Expected {
     Absent,
     /// This version.
     Version(u64),
+}
+
+impl Expected {
+    /// Whether `current`, the version that is there, is as expected.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Conflict`] if it is not.
+    pub fn check(self, current: Option<u64>) -> Result<(), StoreError> {
+        let is_met = match self {
+            Self::Any => true,
+            Self::Absent => current.is_none(),
+            Self::Version(version) => current == Some(version),
+        };
+        is_met.then_some(()).ok_or(StoreError::Conflict { current })
+    }
 }
 
 /// One change of a host.

@@ -322,7 +322,7 @@ impl Compiler<'_> {
         ServerView {
             name: name.to_owned(),
             rules: compiled,
-            serves_hosts: false,
+            serves_hosts: server.route_sources,
             strict: self.surroundings.strict,
             strict_sni_host: server
                 .strict_sni_host

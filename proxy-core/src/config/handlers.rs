@@ -32,7 +32,9 @@ pub(super) fn list(
     handlers: &[model::Handler],
     scope: &mut DoorsInScope,
 ) -> Vec<Handler> {
-    let compiled = handlers.iter().filter_map(|handler| one(compiler, handler, scope));
+    let compiled = handlers
+        .iter()
+        .filter_map(|handler| one(compiler, handler, scope));
     let mut compiled: Vec<_> = compiled.collect();
     compiled.shrink_to_fit();
     compiled

@@ -1,10 +1,11 @@
 //! Host documents: each becomes a site of its own.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use caddy_config as model;
 use route_sources::HostDocument;
-use route_store::document::{Raw, RawFields, RawHeaders, RawTarget, RawUpstream};
+use route_store::document::{Raw, RawFields, RawHeaders, RawTarget, RawTls, RawUpstream};
 
 use super::compile::{Compiler, Surroundings};
 use super::error::{BuildError, BuildErrors};
@@ -12,6 +13,7 @@ use super::handlers;
 use super::routes;
 use crate::forward::hosts::Site;
 use crate::forward::view::Clusters;
+use crate::tls::HostKey;
 
 /// Compiles what `document` says. `https_port` is where plain HTTP is redirected to, if the document has a certificate.
 ///
@@ -38,7 +40,7 @@ pub(crate) fn site(
     };
     let rules = routes::of_host(&mut compiler, &routes);
     let Compiler {
-        errors,
+        mut errors,
         clusters,
         proxies,
         tables,
@@ -47,17 +49,39 @@ pub(crate) fn site(
         ..
     } = compiler;
     geo.extend(countries.asked());
+    let key = match raw.tls.as_ref().map(|tls| key(surroundings, tls)).transpose() {
+        Ok(key) => key,
+        Err(error) => {
+            errors.push(error);
+            None
+        }
+    };
     if !errors.is_empty() {
         return Err(BuildErrors(errors));
     }
-    Ok(Site::new(rules, Clusters::new(clusters, proxies), tables, geo))
+    Ok(Site::new(
+        rules,
+        Clusters::new(clusters, proxies),
+        tables,
+        geo,
+        key,
+    ))
 }
 
 /// A site that answers 503 to everything.
 pub(crate) fn unavailable(surroundings: &Surroundings) -> Site {
     let mut compiler = Compiler::new(surroundings);
     let rules = routes::of_host(&mut compiler, &[everything(vec![raise(503)])]);
-    Site::new(rules, Clusters::default(), Vec::new(), Vec::new())
+    Site::new(rules, Clusters::default(), Vec::new(), Vec::new(), None)
+}
+
+fn key(surroundings: &Surroundings, tls: &RawTls) -> Result<Arc<HostKey>, BuildError> {
+    let loaded = surroundings
+        .certificates
+        .host_key(tls.certificate.as_ref(), tls.key.as_ref());
+    loaded.map(Arc::new).map_err(|error| BuildError::Document {
+        reason: format!("tls: {error}"),
+    })
 }
 
 /// The document as routes of a configuration.
@@ -68,8 +92,8 @@ fn model_routes(raw: &Raw, https_port: u16) -> Result<Vec<model::Route>, BuildEr
     }
     for (number, path) in raw.paths.iter().enumerate() {
         let mut handlers = Vec::new();
-        handlers.extend(headers(raw.headers.as_ref()));
-        handlers.extend(headers(path.headers.as_ref()));
+        handlers.extend(headers(raw.headers.as_deref()));
+        handlers.extend(headers(path.headers.as_deref()));
         target(&format!("paths[{number}]."), &path.target, &mut handlers)?;
         routes.push(model::Route {
             matchers: vec![model::MatcherSet {
@@ -80,7 +104,7 @@ fn model_routes(raw: &Raw, https_port: u16) -> Result<Vec<model::Route>, BuildEr
         });
     }
     let mut handlers = Vec::new();
-    handlers.extend(headers(raw.headers.as_ref()));
+    handlers.extend(headers(raw.headers.as_deref()));
     if !target("", &raw.target, &mut handlers)? {
         handlers.push(raise(404));
     }

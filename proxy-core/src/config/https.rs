@@ -106,6 +106,12 @@ impl Https {
             names: vec![name],
             source: CertSource::Internal,
         }));
+        if server.route_sources {
+            sites.push(TlsSite {
+                names: Vec::new(),
+                source: CertSource::Hosts,
+            });
+        }
         if sites.is_empty() {
             compiler.unsupported::<()>(
                 "TLS without a name or a certificate",
@@ -209,7 +215,7 @@ fn is_public(name: &str) -> bool {
 }
 
 /// The hosts of the top-level routes.
-fn hosts(routes: &[model::Route]) -> Vec<String> {
+pub(crate) fn hosts(routes: &[model::Route]) -> Vec<String> {
     let hosts = routes
         .iter()
         .flat_map(|route| &route.matchers)

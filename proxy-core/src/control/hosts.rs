@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use route_sources::{Applied, Delta, Held, HostDocument, HostName, Invalid, Kind, Merge, Route, Snapshot, Status};
+use route_sources::{
+    Applied, Delta, Held, HostDocument, HostName, Invalid, Kind, Merge, Route, Snapshot, Status,
+};
 use tokio::sync::watch;
 use tokio::task;
 use tracing::{debug, info, warn};
@@ -12,7 +14,7 @@ use tracing::{debug, info, warn};
 use super::Reconciler;
 use crate::clock;
 use crate::config::hosts;
-use crate::forward::hosts::{Hosts, Site};
+use crate::forward::hosts::Site;
 
 /// What the sources say, and what came of it. Only one snapshot is worked on at a time.
 #[derive(Debug, Default)]
@@ -64,7 +66,9 @@ impl Reconciler {
             (hosted, delta, built)
         });
         // A panic is reported by itself, and the hosts stay as they are.
-        let Ok((mut hosted, delta, built)) = work.await else { return };
+        let Ok((mut hosted, delta, built)) = work.await else {
+            return;
+        };
         hosted.note(built.unbuilt);
         hosted.tell(kind, &delta);
         self.change_hosts(built.changes, kind).await;
@@ -103,7 +107,9 @@ impl Reconciler {
             let built = hosted.build(&this, &delta);
             (hosted, built)
         });
-        let Ok((mut hosted, built)) = work.await else { return };
+        let Ok((mut hosted, built)) = work.await else {
+            return;
+        };
         hosted.note(built.unbuilt);
         self.change_hosts(built.changes, Kind::File).await;
     }
@@ -165,7 +171,9 @@ impl Hosted {
     fn everything(&self) -> Delta {
         let all = self.merge.names();
         Delta {
-            set: all.map(|(name, served)| (name.clone(), served.route.clone())).collect(),
+            set: all
+                .map(|(name, served)| (name.clone(), served.route.clone()))
+                .collect(),
             ..Delta::default()
         }
     }
@@ -262,7 +270,9 @@ impl Hosted {
                 warn!(host = %conflict.host, winner = %conflict.winner, ?shadowed, "several sources have a route for the host");
             }
         }
-        let Some(snapshot) = self.merge.snapshot(kind) else { return };
+        let Some(snapshot) = self.merge.snapshot(kind) else {
+            return;
+        };
         let stale = self.told.stale.entry(kind).or_default();
         if *stale != snapshot.stale {
             match &snapshot.stale {
@@ -274,7 +284,10 @@ impl Hosted {
         let invalid = self.told.invalid.entry(kind).or_default();
         if *invalid != snapshot.invalid {
             invalid.clone_from(&snapshot.invalid);
-            for Invalid { place, reason, kept, .. } in invalid.iter().take(MOST_TOLD) {
+            for Invalid {
+                place, reason, kept, ..
+            } in invalid.iter().take(MOST_TOLD)
+            {
                 warn!(source = %kind, place, reason, kept, "no route can be made of it");
             }
         }
@@ -282,7 +295,11 @@ impl Hosted {
 
     /// How many routes of a source are not served as they are written.
     fn unserved(&self, kind: Kind) -> u64 {
-        let owned = |name: &HostName| self.merge.served(name.as_str()).is_some_and(|served| served.kind == kind);
+        let owned = |name: &HostName| {
+            self.merge
+                .served(name.as_str())
+                .is_some_and(|served| served.kind == kind)
+        };
         let unbuilt = self.unbuilt.keys().filter(|name| owned(name)).count();
         u64::try_from(self.merge.invalid_count(kind) + unbuilt).unwrap_or(u64::MAX)
     }
@@ -297,7 +314,10 @@ impl Hosted {
 
 /// Seconds since 1970.
 fn now() -> u64 {
-    clock::wall().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+    clock::wall()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_secs()
 }
 
 /// So many lines are logged of one kind.

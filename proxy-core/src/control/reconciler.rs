@@ -1,24 +1,27 @@
 //! The one writer of what is running.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{self, Arc, PoisonError};
 use std::time::Duration;
 
 use caddy_config::{self as model, Config};
-use route_sources::Applied;
+use route_sources::{Applied, Kind};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Mutex, Notify, oneshot, watch};
 use tokio::time::Instant;
 use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
 
-use super::listeners::{self, Listeners, Next};
 use super::hosts::Hosted;
+use super::listeners::{self, Listeners, Next};
+use super::sources::{self, Sources, Wanted};
 use super::{Applied as Loaded, Commit, Part};
 use crate::clock;
 use crate::config::compile::{self, Compiled, Surroundings};
 use crate::config::{BuildError, BuildErrors};
+use crate::forward::hosts::Site;
 use crate::forward::view::{Base, View};
 use crate::forward::worker::Worker;
 use crate::listener::bind::Accepting;
@@ -46,7 +49,13 @@ pub(crate) struct Reconciler {
     pub(super) workers: Vec<Arc<Worker>>,
     running: Snapshot<Running>,
     pub(super) state: Arc<Mutex<State>>,
-    /// What the sources of routes say.
+    /// Which sources of routes there are.
+    pub(super) sources: Sources,
+    /// Those of the program that the proxy is part of.
+    given: BTreeSet<Kind>,
+    /// Whether all of them have said what they know.
+    complete: watch::Sender<bool>,
+    /// What they say.
     pub(super) hosted: Arc<Mutex<Hosted>>,
     /// The revision of the store that requests see.
     pub(super) applied: watch::Sender<Option<Applied>>,
@@ -87,6 +96,8 @@ struct Ready {
     next: Next,
     warnings: Vec<String>,
     commits: Vec<Commit>,
+    /// Sources of routes.
+    wanted: Vec<Wanted>,
 }
 
 // === impl Reconciler ===
@@ -98,6 +109,7 @@ impl Reconciler {
         views: Arc<Snapshot<View>>,
         workers: Vec<Arc<Worker>>,
         threads: Vec<UnboundedSender<Command>>,
+        given: BTreeSet<Kind>,
     ) -> Self {
         Self {
             surroundings,
@@ -111,6 +123,9 @@ impl Reconciler {
             })),
             tasks: Tasks::default(),
             published: Notify::new(),
+            sources: Sources::default(),
+            given,
+            complete: watch::Sender::new(false),
             hosted: Arc::default(),
             applied: watch::Sender::new(None),
             old_views: sync::Mutex::default(),
@@ -285,6 +300,7 @@ impl Reconciler {
             mut next,
             warnings,
             commits,
+            wanted,
         } = match prepared {
             Ok(prepared) => prepared,
             Err(errors) => {
@@ -302,11 +318,15 @@ impl Reconciler {
             }
         }
         state.listeners.become_next(&mut next);
-        let view = View::new(view, tables).with_hosts(last.hosts.clone());
+        let mut awaited = self
+            .sources
+            .want(wanted, sources::configured(config), sources::https_port(config));
+        if self.revision() == 0 {
+            awaited.extend(&self.given);
+        }
+        let view = View::new(view, tables).with_hosts(last.hosts.clone().awaiting(awaited));
         view.settle_logs();
-        let geo = view.geo.clone();
         self.publish(view, last);
-        self.surroundings.geo.watch(&geo);
         let revision = self.revision() + 1;
         self.running.publish(Running {
             revision,
@@ -331,8 +351,12 @@ impl Reconciler {
     /// Makes `view` the one that requests see. `last` was it before.
     pub(super) fn publish(&self, view: View, last: Arc<View>) {
         view.settle_gates();
-        let checks = view.checks();
+        let of_hosts = view.hosts.demanding().flat_map(Site::geo);
+        let geo: Vec<_> = view.geo.iter().chain(of_hosts).cloned().collect();
+        let (checks, is_complete) = (view.checks(), view.hosts.is_complete());
         self.views.publish(view);
+        self.surroundings.geo.watch(&geo);
+        self.complete.send_replace(is_complete);
         lock(&self.old_views).push(last);
         self.surroundings.resolvers.begin();
         self.surroundings.prober.watch(checks);
@@ -342,8 +366,13 @@ impl Reconciler {
     /// Everything that can fail.
     fn prepare(&self, state: &State, config: &Config) -> Result<Ready, BuildErrors> {
         let compiled = compile::compile(config, &self.surroundings);
+        let sources = sources::wanted(config, self);
         let parts = lock(&self.parts).clone();
         let (mut commits, mut errors) = (Vec::new(), Vec::new());
+        let sources = sources.unwrap_or_else(|BuildErrors(mut found)| {
+            errors.append(&mut found);
+            Vec::new()
+        });
         for part in parts {
             match part.prepare(config) {
                 Ok(commit) => commits.push(commit),
@@ -376,7 +405,15 @@ impl Reconciler {
             next,
             warnings,
             commits,
+            wanted: sources,
         })
+    }
+
+    /// Waits until every source of routes has said what it knows.
+    pub(crate) async fn complete(&self) {
+        // It cannot fail as long as the reconciler is there.
+        let mut complete = self.complete.subscribe();
+        let _complete = complete.wait_for(|complete| *complete).await;
     }
 }
 

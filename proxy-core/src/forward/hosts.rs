@@ -11,6 +11,7 @@ use super::proxy::{self, Proxy};
 use super::view::{ClusterId, Clusters, Rules};
 use crate::geo::{Source, Terms};
 use crate::skipper::table::Table;
+use crate::tls::HostKey;
 use crate::upstream::cluster::Cluster;
 
 /// The parts that a change copies one of. A power of two.
@@ -42,6 +43,8 @@ pub(crate) struct Site {
     pub(crate) rules: Rules,
     pub(super) tables: Box<[Arc<Table>]>,
     clusters: Clusters,
+    /// What clients of HTTPS are shown.
+    key: Option<Arc<HostKey>>,
     /// Who knows the countries of clients, and how each is kept up to date.
     geo: Box<[(Arc<Source>, Terms)]>,
 }
@@ -178,13 +181,20 @@ impl Site {
         clusters: Clusters,
         tables: Vec<Arc<Table>>,
         geo: Vec<(Arc<Source>, Terms)>,
+        key: Option<Arc<HostKey>>,
     ) -> Self {
         Self {
             rules,
             tables: tables.into(),
             clusters,
             geo: geo.into(),
+            key,
         }
+    }
+
+    /// Its certificate, if it has one of its own.
+    pub(crate) fn key(&self) -> Option<&Arc<HostKey>> {
+        self.key.as_ref()
     }
 
     /// Who knows the countries of clients, and how each is kept up to date.

@@ -17,6 +17,7 @@ use tracing::{debug, warn};
 
 use super::client::{ClientSettings, ClientTls};
 use super::files;
+use super::hosts::HostKeys;
 use super::internal_ca::{self, CaError, InternalCa};
 use super::name::ServedName;
 use super::resolver::{Shown, Slot, SniResolver};
@@ -32,6 +33,7 @@ pub(crate) struct Certificates {
     tickets: Arc<dyn ProducesTickets>,
     data: Option<PathBuf>,
     internal: Mutex<Internal>,
+    hosts: Arc<HostKeys>,
     /// What is in use towards upstreams, by what it is made of: a session may be resumed in the next configuration.
     clients: Mutex<HashMap<[u8; 32], [Weak<ClientConfig>; 2]>>,
 }
@@ -64,8 +66,18 @@ impl Certificates {
             tickets: aws_lc_rs::Ticketer::new()?,
             data,
             internal: Mutex::default(),
+            hosts: Arc::default(),
             clients: Mutex::default(),
         })
+    }
+
+    pub(super) fn provider(&self) -> &CryptoProvider {
+        &self.provider
+    }
+
+    /// Who knows the certificates of hosts.
+    pub(crate) fn host_keys(&self) -> &Arc<HostKeys> {
+        &self.hosts
     }
 
     /// How a listener with these sites makes connections. The first of `policies` that is for a connection counts, and
@@ -196,6 +208,10 @@ impl Certificates {
                     insert_loaded(resolver, names, &Arc::new(Slot::from_pointee(loaded.key)));
                 })
                 .map_err(TlsError::from),
+            CertSource::Hosts => {
+                resolver.ask_hosts(&self.hosts);
+                Ok(())
+            }
             CertSource::Internal => self.add_internal(names, resolver),
         };
         added.map_err(|error| vec![error])

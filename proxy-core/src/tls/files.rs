@@ -258,6 +258,11 @@ pub(super) fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, FileError>
 
 const ENCRYPTED: &[u8] = b"BEGIN ENCRYPTED PRIVATE KEY";
 
+/// What is in a file, if it is no longer than certificates are.
+pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, FileError> {
+    read(path).map_err(|problem| FileError::new(path, problem))
+}
+
 fn read(path: &Path) -> Result<Vec<u8>, FileProblem> {
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(FileProblem::Unreadable)?;

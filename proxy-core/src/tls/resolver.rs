@@ -9,6 +9,7 @@ use arc_swap::ArcSwap;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
+use super::hosts::HostKeys;
 use super::name::ServedName;
 
 /// A place for a certificate, which may be renewed while it is in use.
@@ -29,6 +30,8 @@ pub(super) struct SniResolver {
     addresses: HashMap<IpAddr, Arc<Slot>>,
     first_address: Option<Arc<Slot>>,
     first: Option<Arc<Slot>>,
+    /// Who knows the certificates of hosts that sources of routes define; those come first.
+    of_hosts: Option<Arc<HostKeys>>,
 }
 
 /// The same with the names that a policy puts in the place of the client's.
@@ -66,6 +69,17 @@ impl SniResolver {
     /// Shows `slot` to clients that nothing else is for.
     pub(super) fn insert_catch_all(&mut self, slot: &Arc<Slot>) {
         self.catch_all.get_or_insert_with(|| Arc::clone(slot));
+    }
+
+    /// Shows the certificates of hosts that sources of routes define.
+    pub(super) fn ask_hosts(&mut self, hosts: &Arc<HostKeys>) {
+        self.of_hosts = Some(Arc::clone(hosts));
+    }
+
+    /// The certificate of a host that a source of routes defines.
+    fn of_host(&self, name: &str) -> Option<Arc<CertifiedKey>> {
+        let hosts = self.of_hosts.as_ref()?;
+        hosts.find(&lower_case(name.strip_suffix('.').unwrap_or(name)))
     }
 
     /// The certificate for this name, which is not the catch-all.
@@ -114,7 +128,9 @@ impl Shown {
 
 impl ResolvesServerCert for Shown {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        self.find(hello.server_name()).map(|slot| slot.load_full())
+        let name = hello.server_name();
+        name.and_then(|name| self.sites.of_host(name))
+            .or_else(|| self.find(name).map(|slot| slot.load_full()))
     }
 }
 

@@ -12,7 +12,6 @@ mod listing;
 mod tests;
 mod wanted;
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -159,12 +158,6 @@ impl Dynamic {
             Finder::Consul(_, catalog) => catalog.known(),
         });
         lists.flat_map(|list| list.to_vec()).collect()
-    }
-
-    /// The addresses that its upstreams have now.
-    pub(crate) fn addresses(&self) -> Vec<IpAddr> {
-        let addresses = |upstream: &Upstream| upstream.name().current().addresses().to_vec();
-        self.known().iter().flat_map(addresses).collect()
     }
 
     /// Forgets the names that requests did not ask for lately.

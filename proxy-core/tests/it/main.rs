@@ -26,6 +26,7 @@ mod explain;
 mod geo;
 mod headers;
 mod health;
+mod hosts;
 mod logs;
 mod pod_alone;
 mod proxy_protocol;

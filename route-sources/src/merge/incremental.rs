@@ -34,7 +34,8 @@ impl Merge {
         let Some(place) = self.snapshots.get_mut(slot(kind)) else {
             return Delta::default();
         };
-        let replaced = place.replace(Arc::clone(&snapshot));
+        let replaced = place.take();
+        let snapshot = Arc::clone(place.insert(snapshot));
         let old = replaced.as_deref().map_or(&[][..], |old| &old.routes);
         let diff = diff(old, &snapshot.routes);
         let mut touched = Touched::with_capacity(diff.gone.len().max(diff.come.len()));

@@ -1,3 +1,11 @@
-//! The tests of the crate as its users see it.
+//! Every store against the suite, and against what goes wrong outside; and what the READMEs say.
 
+#![allow(
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test may stop where it finds a fault, and say what it could not run"
+)]
+
+mod memory;
 mod readme;

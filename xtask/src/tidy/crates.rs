@@ -16,7 +16,8 @@ const EDGES: [(&str, &[&str]); 13] = [
     ("eskip", &[]),
     ("http1-codec", &[]),
     ("shipwick-routes", &[]),
-    ("route-store", &[]),
+    // Its tests ask for all its features.
+    ("route-store", &["route-store"]),
     ("route-sources", &["route-store"]),
     ("caddy-config", &["doors-token"]),
     (

@@ -80,6 +80,9 @@ fn apply(routes: &mut Vec<Route>, step: &Step) {
 /// A name, and which route of which source it has.
 type Table = BTreeMap<String, (Kind, HostName, String)>;
 
+/// Whether it is for an alias, and whose route with which host wants it; what it says. The least is the first.
+type Wish = (bool, std::cmp::Reverse<Kind>, HostName, String);
+
 /// The rules, read plainly.
 fn model(sources: &BTreeMap<Kind, Vec<Route>>) -> (Table, Vec<String>, Vec<String>) {
     let mut own: BTreeMap<HostName, Vec<(Kind, Route)>> = BTreeMap::new();
@@ -91,8 +94,7 @@ fn model(sources: &BTreeMap<Kind, Vec<Route>>) -> (Table, Vec<String>, Vec<Strin
                 .push((*kind, route.clone()));
         }
     }
-    let mut wanted: BTreeMap<HostName, Vec<(bool, std::cmp::Reverse<Kind>, HostName, String)>> =
-        BTreeMap::new();
+    let mut wanted: BTreeMap<HostName, Vec<Wish>> = BTreeMap::new();
     for (host, routes) in &own {
         let (kind, route) = &routes[0];
         let claim = |is_alias| (is_alias, std::cmp::Reverse(*kind), host.clone(), said(route));

@@ -1,0 +1,154 @@
+//! What changes while requests come, and what does not.
+
+use std::net::Ipv4Addr;
+
+use route_sources::{Kind, Snapshot};
+use serde_json::json;
+
+use super::{Answer, Stage, config, route, to};
+use crate::support::origin::{Origin, Recorder};
+use crate::support::wait::within;
+
+#[tokio::test]
+async fn the_larger_source_wins_and_the_next_takes_over_when_it_is_gone() {
+    let (docker, kubernetes) = (
+        Recorder::saying(Ipv4Addr::LOCALHOST, "docker").await,
+        Recorder::saying(Ipv4Addr::LOCALHOST, "kubernetes").await,
+    );
+    let stage = Stage::with("http://a.test:0 {\n\tbind 127.0.0.1\n\trespond \"file\"\n}\n").await;
+    let body = async || stage.get("a.test", "/").await.text().to_owned();
+    stage
+        .say(Kind::Kubernetes, vec![to("a.test", kubernetes.addr())])
+        .await;
+    stage.say(Kind::Docker, vec![to("a.test", docker.addr())]).await;
+    assert_eq!(body().await, "kubernetes");
+    let conflicts = stage.rig.control().hosts().await.conflicts;
+    assert_eq!(conflicts.len(), 1);
+    assert_eq!(
+        (conflicts[0].winner, &conflicts[0].shadowed[0]),
+        (Kind::Kubernetes, &Kind::Docker)
+    );
+    stage.say(Kind::Kubernetes, Vec::new()).await;
+    assert_eq!(body().await, "docker");
+    stage.say(Kind::Docker, Vec::new()).await;
+    assert_eq!(stage.get("a.test", "/").await.head.status(), 404);
+}
+
+#[tokio::test]
+async fn the_configurations_own_site_is_shadowed_by_a_source_and_comes_back() {
+    let origin = Recorder::saying(Ipv4Addr::LOCALHOST, "docker").await;
+    let sites = "http://a.test {\n\trespond \"file\"\n}\n";
+    let stage = Stage::with(&sites.replace("http://a.test", "http://a.test:0, http://b.test:0")).await;
+    stage.say(Kind::Docker, vec![to("a.test", origin.addr())]).await;
+    assert_eq!(stage.get("a.test", "/").await.text(), "docker");
+    stage.say(Kind::Docker, Vec::new()).await;
+    assert_ne!(stage.get("a.test", "/").await.text(), "docker");
+}
+
+#[tokio::test]
+async fn a_change_of_one_host_touches_no_connection_of_another() {
+    let (one, other) = (
+        Recorder::saying(Ipv4Addr::LOCALHOST, "one").await,
+        Recorder::saying(Ipv4Addr::LOCALHOST, "other").await,
+    );
+    let stage = Stage::new().await;
+    let steady = to("a.test", one.addr());
+    stage.say(Kind::Docker, vec![steady.clone()]).await;
+    let mut client = stage.rig.wire().await;
+    let ask = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
+    assert_eq!(Answer::from(client.ask(ask).await).text(), "one");
+    for number in 0..3 {
+        let host = format!("b{number}.test");
+        stage
+            .say(Kind::Docker, vec![steady.clone(), to(&host, other.addr())])
+            .await;
+        assert_eq!(
+            Answer::from(client.ask(ask).await).text(),
+            "one",
+            "over the same connection"
+        );
+        assert_eq!(stage.get(&host, "/").await.text(), "other");
+    }
+    assert_eq!(one.accepted(), 1, "the upstream's connection is the same too");
+    // An equal document that was read anew is no change either.
+    stage.say(Kind::Docker, vec![to("a.test", one.addr())]).await;
+    assert_eq!(Answer::from(client.ask(ask).await).text(), "one");
+    assert_eq!(one.accepted(), 1);
+}
+
+#[tokio::test]
+async fn a_request_in_flight_ends_although_its_host_is_removed() {
+    let origin = Origin::bind(Ipv4Addr::LOCALHOST).await;
+    let stage = Stage::new().await;
+    stage.say(Kind::Docker, vec![to("a.test", origin.addr())]).await;
+    let mut client = stage.rig.wire().await;
+    client.send("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n").await;
+    let mut upstream = within("a connection", origin.accept()).await;
+    within("the request", upstream.head()).await;
+    upstream
+        .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello")
+        .await;
+    stage.say(Kind::Docker, Vec::new()).await;
+    assert_eq!(
+        stage.get("a.test", "/").await.head.status(),
+        404,
+        "for others it is gone"
+    );
+    upstream.send("world").await;
+    let answer = Answer::from(within("the answer", client.answer()).await);
+    assert_eq!((answer.head.status(), answer.text()), (200, "helloworld"));
+}
+
+#[tokio::test]
+async fn a_route_that_cannot_be_built_keeps_its_previous_version_and_is_listed() {
+    let origin = Recorder::saying(Ipv4Addr::LOCALHOST, "before").await;
+    let stage = Stage::new().await;
+    stage.say(Kind::Docker, vec![to("a.test", origin.addr())]).await;
+    let broken = |host: &str| route(json!({"host": host, "handlers": [{"handler": "no_such_handler"}]}));
+    stage
+        .say(Kind::Docker, vec![broken("a.test"), broken("b.test")])
+        .await;
+    assert_eq!(stage.get("a.test", "/").await.text(), "before");
+    assert_eq!(
+        stage.get("b.test", "/").await.head.status(),
+        503,
+        "there is no version before"
+    );
+    let unbuilt = stage.rig.control().hosts().await.unbuilt;
+    let told: Vec<_> = unbuilt.iter().map(|one| (one.place.as_str(), one.kept)).collect();
+    assert_eq!(told, [("a.test", true), ("b.test", false)]);
+    assert!(
+        unbuilt[0].reason.contains("unknown or unsupported handler"),
+        "{}",
+        unbuilt[0].reason
+    );
+    stage.say(Kind::Docker, vec![to("a.test", origin.addr())]).await;
+    assert!(stage.rig.control().hosts().await.unbuilt.is_empty());
+}
+
+#[tokio::test]
+async fn requests_wait_until_the_sources_have_spoken() {
+    let origin = Recorder::saying(Ipv4Addr::LOCALHOST, "hello").await;
+    let stage = Stage::silent("");
+    let mut client = stage.rig.wire().await;
+    client.send("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n").await;
+    stage.kubernetes.publish(Snapshot::default());
+    stage.docker.publish(Snapshot {
+        routes: vec![to("a.test", origin.addr())],
+        ..Snapshot::default()
+    });
+    let answer = Answer::from(within("the answer", client.answer()).await);
+    assert_eq!((answer.head.status(), answer.text()), (200, "hello"));
+}
+
+#[tokio::test]
+async fn a_reload_keeps_the_hosts_of_sources() {
+    let origin = Recorder::saying(Ipv4Addr::LOCALHOST, "hello").await;
+    let stage = Stage::new().await;
+    stage.say(Kind::Docker, vec![to("a.test", origin.addr())]).await;
+    assert_eq!(stage.get("a.test", "/").await.text(), "hello");
+    let applied = stage.rig.reload(&config("").replace("5s", "6s")).await;
+    assert_eq!((applied.added.len(), applied.kept), (0, 1));
+    assert_eq!(stage.get("a.test", "/").await.text(), "hello");
+    assert_eq!(origin.accepted(), 1);
+}
