@@ -54,7 +54,11 @@ impl Leases {
         settings: &Settings,
         clock: fn() -> SystemTime,
     ) -> Self {
-        let in_cluster = || Box::new(Api::namespaced(client.clone(), &settings.lease_namespace));
+        let service = settings.publish_service.as_deref();
+        let namespace = service
+            .and_then(|service| service.split_once('/'))
+            .map_or("default", |(namespace, _)| namespace);
+        let in_cluster = || Box::new(Api::namespaced(client.clone(), namespace));
         Self {
             place: store.map_or_else(|| Place::Cluster(in_cluster(), None), Place::Store),
             identity: settings.identity.clone(),

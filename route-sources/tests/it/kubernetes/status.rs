@@ -1,5 +1,7 @@
 //! The status of Ingresses.
 
+use route_store::{Epoch, MemoryStore, Store};
+
 use super::*;
 
 fn published(ips: &[&str]) -> Value {
@@ -14,7 +16,6 @@ fn settings_as(api: &Api, identity: &str) -> Settings {
     Settings {
         publish_service: Some("shop/doorway".to_owned()),
         lease: Duration::from_secs(3),
-        lease_namespace: "shop".to_owned(),
         identity: identity.to_owned(),
         ..settings(api)
     }
@@ -104,6 +105,36 @@ async fn a_status_that_may_not_be_written_costs_no_route() {
         .await;
     api.change(|state| state.no_status = false);
     until_status(&api, "192.0.2.1").await;
+}
+
+#[tokio::test]
+async fn a_lease_of_the_store_decides_where_there_is_a_store() {
+    let api = api().await;
+    api.put("services", published(&["192.0.2.1"]));
+    let store = Arc::new(MemoryStore::new(Epoch::random().unwrap(), now()));
+    let hour = Duration::from_secs(3600);
+    assert!(store.acquire("kubernetes-status", "another", hour).await.unwrap());
+    let directory = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        tls_directory: directory.path().to_owned(),
+        ..settings_as(&api, "one")
+    };
+    let (publisher, snapshots) = channel();
+    let source =
+        KubernetesSource::new(settings, publisher, now).with_store(Arc::<MemoryStore>::clone(&store));
+    let mut running = run_source(source, snapshots, Some(directory));
+    running.complete().await;
+    api.until("no write", |state| state.count("PATCH", "/status") == 0)
+        .await;
+    store.release("kubernetes-status", "another").await.unwrap();
+    until_status(&api, "192.0.2.1").await;
+    assert!(!store.acquire("kubernetes-status", "another", hour).await.unwrap());
+    running.stop().await;
+    assert!(
+        store.acquire("kubernetes-status", "another", hour).await.unwrap(),
+        "it is given back"
+    );
+    assert!(api.object("leases", "shop", "doorway-status").is_none());
 }
 
 #[tokio::test]
