@@ -8,6 +8,8 @@
 
 mod api;
 mod certificates;
+#[cfg(feature = "file")]
+mod examples;
 mod failures;
 mod follow;
 mod start;

@@ -21,7 +21,8 @@ pub(super) struct Warning {
 
 /// Tells each owner once, as long as what there is to tell is the same.
 pub(super) struct Warner {
-    recorder: Recorder,
+    client: Client,
+    reporter: Reporter,
     told: BTreeMap<Key, String>,
 }
 
@@ -50,12 +51,12 @@ pub(super) fn warnings(cluster: &Cluster, lost: &BTreeMap<Key, Vec<String>>) -> 
 
 impl Warner {
     pub(super) fn new(client: Client, controller: &str, identity: &str) -> Self {
-        let reporter = Reporter {
-            controller: controller.to_owned(),
-            instance: Some(identity.to_owned()),
-        };
         Self {
-            recorder: Recorder::new(client, reporter),
+            client,
+            reporter: Reporter {
+                controller: controller.to_owned(),
+                instance: Some(identity.to_owned()),
+            },
             told: BTreeMap::new(),
         }
     }
@@ -80,7 +81,9 @@ impl Warner {
                 action: "Translate".to_owned(),
                 secondary: None,
             };
-            let published = timeout(PATIENCE, self.recorder.publish(&event, &warning.about)).await;
+            // A recorder takes another note for a repetition of the first, so each Event has its own.
+            let recorder = Recorder::new(self.client.clone(), self.reporter.clone());
+            let published = timeout(PATIENCE, recorder.publish(&event, &warning.about)).await;
             if let Ok(Err(error)) = published {
                 debug!(%error, ingress = %warning.ingress, "an Event was not written");
             }
