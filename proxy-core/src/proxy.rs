@@ -215,6 +215,12 @@ impl Proxy {
         Control(Arc::clone(&self.reconciler))
     }
 
+    /// What replaces what runs.
+    #[cfg(test)]
+    pub(crate) fn reconciler(&self) -> Arc<Reconciler> {
+        Arc::clone(&self.reconciler)
+    }
+
     /// The TCP addresses that are listened on, with the ports that the system chose for port 0.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.reconciler.tcp_addresses()

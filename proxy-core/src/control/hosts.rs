@@ -150,7 +150,12 @@ impl Hosted {
         if self.configured.is_empty() {
             return self.merge.update(Kind::File, Arc::clone(&self.files));
         }
-        let configured = self.configured.iter().cloned().map(Route::Configured);
+        let configured = self
+            .configured
+            .iter()
+            .cloned()
+            .map(Arc::new)
+            .map(Route::Configured);
         let all = Snapshot {
             routes: configured.chain(self.files.routes.iter().cloned()).collect(),
             ..Snapshot::clone(&self.files)
@@ -322,3 +327,6 @@ fn now() -> u64 {
 
 /// So many lines are logged of one kind.
 const MOST_TOLD: usize = 20;
+
+#[cfg(test)]
+mod tests;

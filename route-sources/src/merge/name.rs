@@ -27,15 +27,15 @@ pub(super) struct Name {
     pub(super) is_touched: bool,
 }
 
-/// How one name, or all together, are counted.
+/// How one name, or all together, are counted. There may be many names, so it is small.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Tally {
-    pub(super) served: usize,
-    pub(super) conflicts: usize,
-    pub(super) collisions: usize,
-    pub(super) without_upstreams: usize,
+    pub(super) served: u32,
+    pub(super) conflicts: u32,
+    pub(super) collisions: u32,
+    pub(super) without_upstreams: u32,
     /// Routes that are not the first of their source for their host, by source.
-    pub(super) duplicates: [usize; KINDS],
+    pub(super) duplicates: [u32; KINDS],
 }
 
 /// Where a kind is in lists of all.
@@ -149,13 +149,13 @@ impl Name {
     pub(super) fn count(&self) -> Tally {
         let mut duplicates = [0; KINDS];
         for (duplicates, count) in duplicates.iter_mut().zip(self.counts) {
-            *duplicates = count.saturating_sub(1) as usize;
+            *duplicates = count.saturating_sub(1);
         }
         Tally {
-            served: usize::from(self.served.is_some()),
-            conflicts: usize::from(self.owners().nth(1).is_some()),
-            collisions: usize::from(self.claims.len() + usize::from(self.winner.is_some()) > 1),
-            without_upstreams: usize::from(
+            served: u32::from(self.served.is_some()),
+            conflicts: u32::from(self.owners().nth(1).is_some()),
+            collisions: u32::from(self.claims.len() + usize::from(self.winner.is_some()) > 1),
+            without_upstreams: u32::from(
                 self.winner
                     .as_ref()
                     .is_some_and(|own| has_no_upstreams(&own.route)),
@@ -212,7 +212,7 @@ fn is_equal(one: &Route, other: &Route) -> bool {
 impl Tally {
     /// Counts `new` instead of `old`.
     pub(super) fn replace(&mut self, old: &Self, new: &Self) {
-        let change = |sum: &mut usize, old: usize, new: usize| *sum = (*sum + new).saturating_sub(old);
+        let change = |sum: &mut u32, old: u32, new: u32| *sum = (*sum + new).saturating_sub(old);
         change(&mut self.served, old.served, new.served);
         change(&mut self.conflicts, old.conflicts, new.conflicts);
         change(&mut self.collisions, old.collisions, new.collisions);
