@@ -19,8 +19,7 @@ pub(super) use self::known::{Kind, Known, Part};
 mod failure;
 mod known;
 
-/// What a watch says.
-#[derive(Debug)]
+/// What a watch says. Neither this nor what it holds is shown, as there are Secrets among it.
 pub(super) struct Told {
     /// Which watch.
     pub(super) part: usize,
@@ -29,7 +28,6 @@ pub(super) struct Told {
 }
 
 /// A change of one kind.
-#[derive(Debug)]
 pub(super) enum Change {
     /// Everything is listed from here on; what is known counts until that is complete.
     Begin,
@@ -44,7 +42,6 @@ pub(super) enum Change {
 }
 
 /// A resource of any kind.
-#[derive(Debug)]
 pub(super) enum Object {
     Ingress(Box<Ingress>),
     Class(Box<IngressClass>),
