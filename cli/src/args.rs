@@ -6,6 +6,7 @@ mod explain;
 mod geo;
 pub(crate) mod of_caddy;
 pub(crate) mod of_skipper;
+mod routes;
 mod shipwick;
 mod skipper;
 
@@ -19,6 +20,7 @@ pub(crate) use self::consul::{ConsulArgs, ConsulCommand, ResolveArgs};
 pub(crate) use self::eskip::{EskipArgs, EskipCommand, FilterArgs, InputArgs, LayoutArgs, MatchArgs};
 pub(crate) use self::explain::ExplainArgs;
 pub(crate) use self::geo::{GeoArgs, GeoCommand, GeoFrom, GeoUrl};
+pub(crate) use self::routes::{ChangeArgs, ProxyArgs, RoutesArgs, RoutesCommand};
 pub(crate) use self::shipwick::{DesiredFrom, RenderArgs, ShipwickArgs, ShipwickCommand};
 pub(crate) use self::skipper::SkipperArgs;
 
@@ -57,6 +59,8 @@ pub(crate) enum Command {
     Adapt(AdaptArgs),
     /// Print a Caddyfile in the usual layout
     Fmt(FmtArgs),
+    /// List and change the hosts that a running proxy serves for its sources of routes
+    Routes(RoutesArgs),
     /// Check, print and change files of eskip routes
     Eskip(EskipArgs),
     /// Make secrets and pod-IP tokens, and read tokens

@@ -10,6 +10,7 @@ pub(crate) mod fmt;
 pub(crate) mod geo;
 pub(crate) mod hash_password;
 pub(crate) mod reload;
+pub(crate) mod routes;
 pub(crate) mod run;
 pub(crate) mod shipwick;
 pub(crate) mod stop;

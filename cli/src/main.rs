@@ -48,6 +48,7 @@ fn carry_out(command: &Command, environment: &Environment) -> Outcome {
         Command::Validate(args) => command::validate::validate(args, environment),
         Command::Explain(args) => command::explain::explain(args, environment),
         Command::Adapt(args) => command::adapt::adapt(args, environment),
+        Command::Routes(args) => command::routes::routes(&args.command, environment),
         Command::Fmt(args) => command::fmt::fmt(args),
         Command::Demo(args) => command::demo::demo(args, environment),
         Command::Geo(args) => command::geo::geo(&args.command, environment),

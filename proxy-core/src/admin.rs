@@ -13,6 +13,7 @@ mod eskip;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 mod guard;
+mod hosts;
 mod keeper;
 mod reply;
 mod report;
@@ -34,7 +35,9 @@ use self::adapt::Content;
 use self::document::{Document, Edit, Pointer};
 use self::keeper::{Change, Engine, Keeper, Origin, Refused, Settings, Target};
 use crate::BuildErrors;
-use crate::control::{Applied, Authority, Control, GeoState, PodState, RouteListing, UpstreamState};
+use crate::control::{
+    Applied, Authority, Control, GeoState, PodState, RouteListing, SourcesApi, UpstreamState,
+};
 use crate::tasks::Drained;
 
 /// How long requests under way may take once the API ends.
@@ -194,6 +197,10 @@ impl Engine for Control {
 
     fn geo(&self) -> Vec<GeoState> {
         Self::geo(self)
+    }
+
+    fn sources(&self) -> Option<SourcesApi> {
+        self.0.sources()
     }
 
     fn authority(&self) -> Option<Authority> {

@@ -1,6 +1,10 @@
 //! Where routes come from, and one merge of them.
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "docker")]
+pub mod docker;
+#[cfg(feature = "file")]
+pub mod file;
 #[cfg(feature = "kubernetes")]
 pub mod kubernetes;
 pub mod merge;

@@ -68,11 +68,12 @@ pub(crate) fn kubernetes_service(text: &str) -> Result<(), &'static str> {
 
 /// What keys and tables of a store begin with.
 pub(crate) fn store_prefix(text: &str) -> Result<(), &'static str> {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
-    if !text.is_empty() && text.len() <= 32 && text.bytes().all(plain) {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    let begins = text.starts_with(|first: char| first.is_ascii_lowercase());
+    if begins && text.len() <= 40 && text.bytes().all(plain) {
         Ok(())
     } else {
-        Err("a prefix has 1 to 32 letters, digits, `_` and `-`")
+        Err("a prefix has 1 to 40 lower case letters, digits and `_`, a letter first")
     }
 }
 

@@ -230,7 +230,7 @@ fn a_store_says_what_is_wrong_without_its_url() {
         ),
         (
             "store memory {\n\t\t\tprefix a{b}\n\t\t}",
-            "4:11: a prefix has 1 to 32 letters",
+            "4:11: a prefix has 1 to 40 lower case letters",
         ),
         (
             "store memory {\n\t\t\tdata_loss ignore\n\t\t}",

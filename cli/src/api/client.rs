@@ -32,6 +32,7 @@ pub(crate) struct Request {
     path: String,
     fields: Vec<(&'static str, String)>,
     body: Bytes,
+    patience: Duration,
 }
 
 /// What is answered.
@@ -39,6 +40,7 @@ pub(crate) struct Request {
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) body: String,
+    etag: Option<String>,
 }
 
 /// Why there is no answer.
@@ -58,7 +60,14 @@ impl Request {
             path: path.into(),
             fields: Vec::new(),
             body: Bytes::new(),
+            patience: ANSWER,
         }
+    }
+
+    /// Whose answer may take so long, or as long as others may.
+    pub(crate) fn patient(mut self, patience: Duration) -> Self {
+        self.patience = patience.max(ANSWER);
+        self
     }
 
     /// With a body of JSON.
@@ -71,6 +80,15 @@ impl Request {
     pub(crate) fn with(mut self, name: &'static str, value: String) -> Self {
         self.fields.push((name, value));
         self
+    }
+}
+
+// === impl Answer ===
+
+impl Answer {
+    /// The version of what is answered, in its quotes.
+    pub(crate) fn etag(&self) -> Option<&str> {
+        self.etag.as_deref()
     }
 }
 
@@ -170,7 +188,9 @@ async fn exchange(
         )]
         let body = Limited::new(body, MAX_BODY).collect().await;
         let body = body.map_err(|error| Failed::Other(format!("the answer of {address} is cut: {error}")))?;
+        let etag = head.headers.get(header::ETAG).and_then(|etag| etag.to_str().ok());
         Ok(Answer {
+            etag: etag.map(str::to_owned),
             status: head.status,
             body: String::from_utf8_lossy(&body.to_bytes()).into_owned(),
         })
@@ -186,7 +206,7 @@ async fn exchange(
             }
         }
     };
-    within(address, ANSWER, both).await?
+    within(address, request.patience, both).await?
 }
 
 async fn within<T>(

@@ -8,7 +8,7 @@ use crate::settings::Environment;
 use crate::source;
 
 /// Places to ask, the likeliest first.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Places(Vec<(ListenAddress, Certainty)>);
 
 /// How well it is known that the proxy that is meant is at a place.
@@ -55,6 +55,15 @@ impl Places {
             places.add(listen(Some(&saved.config), default)?, Certainty::Guessed);
         }
         places.any()
+    }
+
+    /// This place alone, where the proxy was found.
+    ///
+    /// # Errors
+    ///
+    /// An address that is none.
+    pub(crate) fn at(place: &str) -> Result<Self, Failure> {
+        Ok(Self(vec![(parse(place)?, Certainty::Given)]))
     }
 
     /// Those of which it is known whose they are.

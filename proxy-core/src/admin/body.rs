@@ -56,12 +56,26 @@ impl Room {
         B: Body<Data = Bytes> + Unpin,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        time::timeout(TIME, self.read_at_leisure(body))
+        time::timeout(TIME, self.read_at_leisure(body, MAX_BODY))
             .await
             .unwrap_or(Err(BodyError::TimedOut))
     }
 
-    async fn read_at_leisure<B>(&self, mut body: B) -> Result<Held, BodyError>
+    /// [`Room::read`] of a body that is small, and refused if it has more than `most` bytes.
+    pub(super) async fn read_at_most<B>(&self, body: B, most: usize) -> Result<Bytes, BodyError>
+    where
+        B: Body<Data = Bytes> + Unpin,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let says = body.size_hint().lower();
+        if says > u64::try_from(most).unwrap_or(u64::MAX) {
+            return Err(BodyError::TooLarge);
+        }
+        let read = time::timeout(TIME, self.read_at_leisure(body, most)).await;
+        read.unwrap_or(Err(BodyError::TimedOut)).map(|held| held.bytes)
+    }
+
+    async fn read_at_leisure<B>(&self, mut body: B, most: usize) -> Result<Held, BodyError>
     where
         B: Body<Data = Bytes> + Unpin,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -72,7 +86,7 @@ impl Room {
             let frame = frame.map_err(|error| BodyError::Broken(error.into()))?;
             let Ok(data) = frame.into_data() else { continue };
             let length = bytes.len() + data.len();
-            if length > MAX_BODY {
+            if length > most {
                 return Err(BodyError::TooLarge);
             }
             if length > SMALL && room.is_none() {
@@ -84,6 +98,15 @@ impl Room {
             bytes: bytes.into(),
             _room: room,
         })
+    }
+}
+
+// === impl BodyError ===
+
+impl BodyError {
+    /// Whether there was too much of it.
+    pub(super) fn is_about_size(&self) -> bool {
+        matches!(self, Self::TooLarge)
     }
 }
 

@@ -18,7 +18,7 @@ use super::body::Room;
 use super::document::{Document, Edit, EditError, MatchError, Pointer};
 use super::endpoint::{AdminError, Endpoint, Serving};
 use crate::BuildErrors;
-use crate::control::{Applied, Authority, GeoState, PodState, RouteListing, UpstreamState};
+use crate::control::{Applied, Authority, GeoState, PodState, RouteListing, SourcesApi, UpstreamState};
 use crate::snapshot::Snapshot;
 use crate::tasks::Tasks;
 
@@ -44,6 +44,9 @@ pub(super) trait Engine: Send + Sync + std::fmt::Debug {
 
     /// The routes of `eskip` handlers.
     fn routes(&self) -> RouteListing;
+
+    /// The sources of routes, if the configuration has some.
+    fn sources(&self) -> Option<SourcesApi>;
 
     /// The internal certificate authority, if there is one.
     fn authority(&self) -> Option<Authority>;

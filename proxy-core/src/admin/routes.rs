@@ -20,6 +20,7 @@ use super::body::{BodyError, Held};
 use super::document::{Edit, Pointer};
 use super::eskip;
 use super::guard::Guard;
+use super::hosts;
 use super::keeper::{Change, Keeper, Origin, Refused, Source, Target};
 use super::reply::Reply;
 use super::report;
@@ -48,7 +49,7 @@ pub(super) async fn answer(
     let (head, body) = request.into_parts();
     log_request(&head, peer);
     let (reply, more) = match guarded(guard, &head) {
-        Ok(more) => (route(keeper, &head, body).await, more),
+        Ok(more) => (route(keeper, &head, peer, body).await, more),
         Err(reply) => (*reply, HeaderMap::new()),
     };
     if let Some(error) = &reply.error {
@@ -85,7 +86,7 @@ fn guarded(guard: &Guard, head: &Parts) -> Result<HeaderMap, Box<Reply>> {
         .map_err(|refusal| Box::new(Reply::error(refusal.status(), &refusal.to_string())))
 }
 
-async fn route(keeper: &Arc<Keeper>, head: &Parts, body: Incoming) -> Reply {
+async fn route(keeper: &Arc<Keeper>, head: &Parts, peer: Option<SocketAddr>, body: Incoming) -> Reply {
     let path = match Path::of(&head.uri) {
         Ok(path) => path,
         Err(Asked::Elsewhere(location)) => return Reply::elsewhere(&location, head.method == Method::GET),
@@ -127,6 +128,16 @@ async fn route(keeper: &Arc<Keeper>, head: &Parts, body: Incoming) -> Reply {
             Method::GET | Method::HEAD => eskip::routes(&keeper.engine().routes(), &head.uri, &head.headers),
             _ => not_allowed(),
         },
+        Path::Hosts(path) => {
+            let ask = hosts::Ask {
+                head,
+                path: &path,
+                peer,
+                room: &keeper.room,
+                stop: keeper.stopping(),
+            };
+            hosts::answer(keeper.engine().sources().as_ref(), ask, body).await
+        }
         Path::Metrics => {
             let accept = head.headers.get(header::ACCEPT);
             let (kind, text) = keeper

@@ -111,7 +111,7 @@ fn store() -> impl Strategy<Value = RouteStore> {
         Just(RouteSnapshot::Off),
         name().prop_map(|name| RouteSnapshot::File(format!("{name}.json").into())),
     ]);
-    let names = (option::of(name()), option::of(name()));
+    let names = (option::of("[a-z][a-z0-9_]{0,8}"), option::of(name()));
     let settings = (interval(), names, option::of(1_u32..), loss, newer, snapshot);
     (place, settings).prop_map(
         |((kind, url), (sync_interval, (prefix, replica_id), history, data_loss, newer, snapshot))| {

@@ -16,6 +16,8 @@ pub(in crate::admin) enum Path {
     Pods,
     Eskip,
     Metrics,
+    /// `/replicas`, `/routes` and everything below it.
+    Hosts(String),
     /// Everything below `/pki/`.
     Pki(String),
     Unknown,
@@ -33,7 +35,7 @@ pub(in crate::admin) enum Asked {
 // === impl Path ===
 
 /// The paths that metrics tell apart. Those that end with a slash stand for all below them.
-const COUNTED: [&str; 11] = [
+const COUNTED: [&str; 14] = [
     "/adapt",
     "/config/",
     "/doors/geo",
@@ -43,7 +45,10 @@ const COUNTED: [&str; 11] = [
     "/load",
     "/metrics",
     "/pki/",
+    "/replicas",
     "/reverse_proxy/upstreams",
+    "/routes",
+    "/routes/",
     "/stop",
 ];
 
@@ -74,6 +79,8 @@ impl Path {
             "/doors/pods" => Self::Pods,
             "/eskip/routes" => Self::Eskip,
             "/metrics" => Self::Metrics,
+            "/replicas" | "/routes" => Self::Hosts(path),
+            _ if path.starts_with("/routes/") => Self::Hosts(path),
             _ if path.starts_with("/pki/") => Self::Pki(path),
             _ if path.starts_with("/config/") => Self::Config(path),
             _ => match path.strip_prefix("/id/") {
@@ -144,7 +151,18 @@ mod tests {
         assert_eq!(of("/id/a"), id("a", ""));
         assert_eq!(of("/id/a%2Fb/c/d"), id("a", "b/c/d"));
         assert_eq!(of("/load"), Ok(Path::Load));
-        for unknown in ["/", "/load/", "/stop/", "/configs", "/debug/pprof/"] {
+        for hosts in ["/routes", "/routes/", "/routes/a.test/history", "/replicas"] {
+            assert_eq!(of(hosts), Ok(Path::Hosts(hosts.to_owned())), "{hosts}");
+        }
+        for unknown in [
+            "/",
+            "/replicas/",
+            "/routesx",
+            "/load/",
+            "/stop/",
+            "/configs",
+            "/debug/pprof/",
+        ] {
             assert_eq!(of(unknown), Ok(Path::Unknown), "{unknown}");
         }
     }
