@@ -6,9 +6,9 @@ use std::path::Path;
 use hyper::{Method, StatusCode};
 use serde_json::Value;
 
+use super::answer;
 use super::input::{self, Checked};
 use super::proxy::{self, Proxy};
-use super::{answer, tell};
 use crate::api::Request;
 use crate::exit::{self, Failure, Outcome};
 use crate::{output, runtime};
@@ -193,19 +193,14 @@ async fn make(proxy: &Proxy, changes: &[Change<'_>], wait: Option<&str>) -> Resu
         let wait = wait.filter(|_| number == last);
         let request = proxy::patient(change.request(wait), wait);
         let made = match proxy.ask(request).await {
-            Ok(answer) => answer::value(answer, proxy),
+            Ok(answer) => answer::done(answer, proxy),
             Err(failure) => Err(failure),
         };
-        match made {
-            Ok(said) => drop(tell::change(&said, "")),
-            Err(failure) => {
-                let text = failure.to_string();
-                let all = changes.len();
-                return Err(Failure::Report(format!(
-                    "{text}\n  {number} of {all} changes were made before that, as by: {}",
-                    change.told(true)
-                )));
-            }
+        if let Err(failure) = made {
+            let (all, host) = (changes.len(), change.host());
+            return Err(Failure::Report(format!(
+                "{failure}\n  {number} of {all} changes were made, and then {host} failed"
+            )));
         }
     }
     Ok(())

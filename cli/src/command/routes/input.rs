@@ -43,11 +43,8 @@ pub(super) fn text(file: Option<&Path>) -> Result<String, Failure> {
             read.with_context(|| format!("cannot read {}", file.display()))?
         }
     };
-    let text = String::from_utf8(bytes).map_err(|_| {
-        let error = format!("error: {} is no text in UTF-8", name(file));
-        Failure::Report(error)
-    });
-    text
+    String::from_utf8(bytes)
+        .map_err(|_| Failure::Report(format!("error: {} is no text in UTF-8", name(file))))
 }
 
 /// Reads documents and checks them all; each host has one.
