@@ -14,7 +14,7 @@ use sqlx::postgres::{PgConnectOptions, PgListener, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Postgres, Transaction};
 
 use crate::open::{OpenError, StoreKind, StoreSettings};
-use crate::sql::{Arg, Engine, LOAD, Row, Session, SqlStore, run_on};
+use crate::sql::{Arg, Engine, Row, Session, SqlStore, run_on};
 use crate::store::{Store, StoreError};
 
 /// Connections for operations; each watcher has one more.
@@ -65,7 +65,7 @@ impl PostgresDatabase {
     /// lock of one who has given up.
     fn new(options: PgConnectOptions, prefix: &str, patience: Duration) -> Self {
         let limit = |patience: Duration| format!("{}ms", patience.as_millis().max(1));
-        let (statement, idle) = (limit(patience * LOAD), limit(patience));
+        let (statement, idle) = (limit(patience * SqlStore::<Self>::LOAD), limit(patience));
         let options = options.application_name("doorway").options([
             ("statement_timeout", statement.as_str()),
             ("idle_in_transaction_session_timeout", idle.as_str()),

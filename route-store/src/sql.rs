@@ -21,4 +21,4 @@ mod write;
 
 pub(crate) use engine::{Arg, Engine, Session, run_on};
 pub(crate) use row::Row;
-pub(crate) use store::{LOAD, SqlStore};
+pub(crate) use store::SqlStore;
