@@ -62,7 +62,7 @@ mod tests {
     fn routes(names: &[&str]) -> Vec<Route> {
         names
             .iter()
-            .map(|name| Route::Configured(name.parse().unwrap()))
+            .map(|name| Route::Configured(std::sync::Arc::new(name.parse().unwrap())))
             .collect()
     }
 
