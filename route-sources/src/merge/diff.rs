@@ -89,7 +89,7 @@ mod tests {
         );
         assert_eq!(
             hosts(&["b", "c"], &["a", "b", "c", "d"]),
-            (none.clone(), vec!["a".to_owned(), "d".to_owned()])
+            (none, vec!["a".to_owned(), "d".to_owned()])
         );
         assert_eq!(
             hosts(&all, &["a", "x", "c", "d"]),
