@@ -24,9 +24,8 @@ use crate::config::BuildErrors;
 
 pub use facts::{Authority, BreakerState, GeoState, PodState, RouteListing, UpstreamState};
 pub(crate) use reconciler::Reconciler;
-#[cfg(test)]
-pub(crate) use sources_api::SourcesView;
-pub(crate) use sources_api::{Access, HostState, ServedHost, SourcesApi, Tokens};
+#[allow(unused_imports, reason = "who runs the sources of routes fills it")]
+pub(crate) use sources_api::{Access, HostState, ServedHost, SourcesApi, SourcesView, Tokens};
 
 /// Replaces the configuration of a running proxy, and tells what it is. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -109,8 +108,8 @@ impl Control {
     }
 
     /// What there is to say of the sources of hosts: how many routes they have, conflicts, what is wrong.
-    pub async fn hosts(&self) -> Status {
-        self.0.routes_status().await
+    pub fn hosts(&self) -> Status {
+        self.0.routes_status()
     }
 
     /// The databases that say where clients are, in the order of the configuration.

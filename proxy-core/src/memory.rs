@@ -105,6 +105,7 @@ pub(crate) fn surroundings() -> Surroundings {
         filters: Filters::default(),
         predicates: Predicates::default(),
         environment: Environment::default(),
+        data: None,
         plain: Arc::default(),
         bare_line_feeds: false,
         strict: false,

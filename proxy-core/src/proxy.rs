@@ -215,6 +215,12 @@ impl Proxy {
         Control(Arc::clone(&self.reconciler))
     }
 
+    /// What replaces what runs.
+    #[cfg(test)]
+    pub(crate) fn reconciler(&self) -> Arc<Reconciler> {
+        Arc::clone(&self.reconciler)
+    }
+
     /// The TCP addresses that are listened on, with the ports that the system chose for port 0.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.reconciler.tcp_addresses()
@@ -371,6 +377,7 @@ fn surroundings(options: &Options) -> Result<Surroundings, BuildErrors> {
         filters: options.filters.clone(),
         predicates: options.predicates.clone(),
         environment: options.environment.clone(),
+        data: options.data_dir.clone(),
         plain: Arc::default(),
         bare_line_feeds: options.bare_line_feeds,
         strict: options.strict,

@@ -44,7 +44,7 @@ pub enum Route {
     /// It is the source's, but cannot be served: requests get 503, and no other source's route instead.
     Held(Arc<Held>),
     /// The configuration of the proxy serves it.
-    Configured(HostName),
+    Configured(Arc<HostName>),
 }
 
 /// A host that cannot be served.

@@ -8,6 +8,7 @@ use futures_util::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::report::{CheckReport, MigrateReport};
 use crate::revision::Revision;
 
 /// How many deletions a store remembers, and with each the history of its host: who knows an older revision gets all routes.
@@ -108,6 +109,24 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Wakes up when routes may have changed: it may do so without a change, and may miss one, so who needs to know asks
     /// from time to time too. The stream ends when the connection is lost. `None`: the store cannot tell.
     fn watch(&self) -> Answer<'_, Option<BoxStream<'static, ()>>>;
+
+    /// Makes the layout of the store the newest one. Every operation does so where it is needed; this is for those who
+    /// want to see it happen. A store without a layout says 1.
+    fn migrate(&self) -> Answer<'_, MigrateReport> {
+        Box::pin(async {
+            self.revision().await?;
+            Ok(MigrateReport {
+                kind: self.kind(),
+                from: 1,
+                to: 1,
+            })
+        })
+    }
+
+    /// Looks at everything that is there, and makes nothing that is not.
+    fn check(&self) -> Answer<'_, CheckReport> {
+        Box::pin(CheckReport::of(self, 1))
+    }
 }
 
 /// All routes at one revision.

@@ -100,6 +100,8 @@ pub(crate) struct Surroundings {
     pub(crate) predicates: Predicates,
     /// What `{env.NAME}` stands for.
     pub(crate) environment: Environment,
+    /// The data directory, if there is one.
+    pub(crate) data: Option<PathBuf>,
     /// How upstreams are reached of which nothing is said.
     pub(crate) plain: Arc<OnceLock<Reaching>>,
     /// Whether a line of a request's head may end with a line feed alone.

@@ -1,9 +1,7 @@
 //! The hosts of the sources of routes: what is said of them is merged, and what has changed is built and served.
 
-mod listing;
-
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
 use route_sources::{
@@ -18,16 +16,24 @@ use crate::clock;
 use crate::config::hosts;
 use crate::forward::hosts::Site;
 
-/// What the sources say, and what came of it. Only one snapshot is worked on at a time.
+/// What the sources say, and what came of it.
+#[derive(Debug, Default)]
+pub(crate) struct Hosting {
+    /// Only one snapshot is worked on at a time.
+    turn: tokio::sync::Mutex<()>,
+    hosted: Mutex<Hosted>,
+}
+
+/// What is known of hosts. It is looked at for short times only.
 #[derive(Debug, Default)]
 pub(crate) struct Hosted {
-    merge: Merge,
+    pub(super) merge: Merge,
     /// Hosts that the configuration serves.
     configured: Vec<HostName>,
     /// What the files say beside it.
     files: Arc<Snapshot>,
     /// Routes that count but could not be built.
-    unbuilt: BTreeMap<HostName, Invalid>,
+    pub(super) unbuilt: BTreeMap<HostName, Invalid>,
     /// When the last snapshot of each source came.
     came: BTreeMap<Kind, u64>,
     /// What was told last of what is wrong.
@@ -58,32 +64,49 @@ type Sites = HashMap<*const HostDocument, Result<Arc<Site>, String>>;
 impl Reconciler {
     /// Lets requests see what a source says now. It returns once they do.
     pub(crate) async fn take_snapshot(self: &Arc<Self>, kind: Kind, snapshot: Arc<Snapshot>) {
-        let mut hosted = Arc::clone(&self.hosted).lock_owned().await;
+        let _turn = self.hosting.turn.lock().await;
         let revision = snapshot.revision;
-        let this = Arc::clone(self);
-        // Where there are many routes it takes a while.
-        let work = task::spawn_blocking(move || {
-            let delta = hosted.take(kind, snapshot);
-            let built = hosted.build(&this, &delta);
-            (hosted, delta, built)
-        });
-        // A panic is reported by itself, and the hosts stay as they are.
-        let Ok((mut hosted, delta, built)) = work.await else {
+        let take = move |hosted: &mut Hosted| hosted.take(kind, snapshot);
+        let Some((delta, built)) = self.build_hosts(take).await else {
             return;
         };
-        hosted.note(built.unbuilt);
-        hosted.tell(kind, &delta);
+        self.with_hosted(|hosted| {
+            hosted.note(built.unbuilt);
+            hosted.tell(kind, &delta);
+        });
         self.change_hosts(built.changes, kind).await;
         // It may be the last that holds many routes.
         drop(task::spawn_blocking(move || drop(delta)));
         if let (Kind::Store, Some(revision)) = (kind, revision) {
-            let applied = Applied {
+            let applied = self.with_hosted(|hosted| Applied {
                 revision,
                 at: hosted.came.get(&kind).copied().unwrap_or_default(),
                 invalid: hosted.unserved(kind),
-            };
+            });
             self.applied.send_replace(Some(applied));
         }
+    }
+
+    /// Finds out what a change means for requests, and builds it.
+    async fn build_hosts(
+        self: &Arc<Self>,
+        change: impl FnOnce(&mut Hosted) -> Delta + Send + 'static,
+    ) -> Option<(Delta, Built)> {
+        let this = Arc::clone(self);
+        // Where there are many routes it takes a while.
+        let work = task::spawn_blocking(move || {
+            let (delta, https_port) = this.with_hosted(|hosted| (change(hosted), hosted.https_port));
+            let built = this.build(&delta, https_port);
+            (delta, built)
+        });
+        // A panic is reported by itself, and the hosts stay as they are.
+        work.await.ok()
+    }
+
+    /// Looks at what is known of hosts.
+    pub(super) fn with_hosted<T>(&self, look: impl FnOnce(&mut Hosted) -> T) -> T {
+        // A panic elsewhere leaves a merge that the next snapshots mend.
+        look(&mut self.hosting.hosted.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     async fn change_hosts(&self, changes: Vec<(HostName, Option<Arc<Site>>)>, kind: Kind) {
@@ -99,20 +122,18 @@ impl Reconciler {
 
     /// What the configuration says beside the sources: the hosts that it serves itself, and where HTTPS is.
     pub(super) async fn configure_hosts(self: &Arc<Self>, configured: Vec<HostName>, https_port: u16) {
-        let mut hosted = Arc::clone(&self.hosted).lock_owned().await;
-        let this = Arc::clone(self);
-        let work = task::spawn_blocking(move || {
-            let mut delta = hosted.configure(configured);
-            if std::mem::replace(&mut hosted.https_port, https_port) != https_port {
-                delta = hosted.everything();
+        let _turn = self.hosting.turn.lock().await;
+        let change = move |hosted: &mut Hosted| {
+            let delta = hosted.configure(configured);
+            if std::mem::replace(&mut hosted.https_port, https_port) == https_port {
+                return delta;
             }
-            let built = hosted.build(&this, &delta);
-            (hosted, built)
-        });
-        let Ok((mut hosted, built)) = work.await else {
+            hosted.everything()
+        };
+        let Some((_, built)) = self.build_hosts(change).await else {
             return;
         };
-        hosted.note(built.unbuilt);
+        self.with_hosted(|hosted| hosted.note(built.unbuilt));
         self.change_hosts(built.changes, Kind::File).await;
     }
 
@@ -122,13 +143,68 @@ impl Reconciler {
     }
 
     /// What there is to say of routes.
-    pub(crate) async fn routes_status(&self) -> Status {
-        self.hosted.lock().await.status()
+    pub(crate) fn routes_status(&self) -> Status {
+        self.with_hosted(|hosted| hosted.status())
     }
 
-    /// Who serves a name, as it is written in documents.
-    pub(crate) async fn served(&self, name: &str) -> Option<route_sources::Served> {
-        self.hosted.lock().await.merge.served(name).cloned()
+    /// Builds what has changed. What cannot be built stays as it is.
+    fn build(&self, delta: &Delta, https_port: u16) -> Built {
+        let mut sites = Sites::new();
+        let mut built = Built {
+            changes: Vec::with_capacity(delta.set.len() + delta.removed.len()),
+            unbuilt: Vec::new(),
+        };
+        let view = self.views.current();
+        for name in &delta.removed {
+            built.changes.push((name.clone(), None));
+            built.unbuilt.push((name.clone(), None));
+        }
+        for (name, route) in &delta.set {
+            let unbuilt = match self.site(&mut sites, route, https_port) {
+                Ok(site) => {
+                    built.changes.push((name.clone(), site));
+                    None
+                }
+                Err(reason) => {
+                    let kept = view.hosts.has(name);
+                    if !kept {
+                        let unavailable = Arc::new(hosts::unavailable(&self.surroundings));
+                        built.changes.push((name.clone(), Some(unavailable)));
+                    }
+                    Some(Invalid {
+                        host: Some(name.to_string()),
+                        place: route.host().to_string(),
+                        reason,
+                        kept,
+                    })
+                }
+            };
+            built.unbuilt.push((name.clone(), unbuilt));
+        }
+        built
+    }
+
+    /// What serves a route; `None`: the configuration does.
+    fn site(&self, sites: &mut Sites, route: &Route, https_port: u16) -> Result<Option<Arc<Site>>, String> {
+        match route {
+            Route::Configured(_) => Ok(None),
+            Route::Held(held) => {
+                let Held { host, reason } = &**held;
+                debug!(%host, reason, "the host cannot be served");
+                Ok(Some(Arc::new(hosts::unavailable(&self.surroundings))))
+            }
+            Route::Document(document) => {
+                let build = || {
+                    let site = hosts::site(&self.surroundings, document, https_port);
+                    site.map(Arc::new).map_err(|errors| errors.to_string())
+                };
+                if document.aliases().is_empty() {
+                    return build().map(Some);
+                }
+                let site = sites.entry(Arc::as_ptr(document)).or_insert_with(build);
+                site.clone().map(Some)
+            }
+        }
     }
 }
 
@@ -152,7 +228,12 @@ impl Hosted {
         if self.configured.is_empty() {
             return self.merge.update(Kind::File, Arc::clone(&self.files));
         }
-        let configured = self.configured.iter().cloned().map(Route::Configured);
+        let configured = self
+            .configured
+            .iter()
+            .cloned()
+            .map(Arc::new)
+            .map(Route::Configured);
         let all = Snapshot {
             routes: configured.chain(self.files.routes.iter().cloned()).collect(),
             ..Snapshot::clone(&self.files)
@@ -177,71 +258,6 @@ impl Hosted {
                 .map(|(name, served)| (name.clone(), served.route.clone()))
                 .collect(),
             ..Delta::default()
-        }
-    }
-
-    /// Builds what has changed. What cannot be built stays as it is.
-    fn build(&self, reconciler: &Reconciler, delta: &Delta) -> Built {
-        let mut sites = Sites::new();
-        let mut built = Built {
-            changes: Vec::with_capacity(delta.set.len() + delta.removed.len()),
-            unbuilt: Vec::new(),
-        };
-        let running = &reconciler.views.current().hosts;
-        for name in &delta.removed {
-            built.changes.push((name.clone(), None));
-            built.unbuilt.push((name.clone(), None));
-        }
-        for (name, route) in &delta.set {
-            let unbuilt = match self.site(reconciler, &mut sites, route) {
-                Ok(site) => {
-                    built.changes.push((name.clone(), site));
-                    None
-                }
-                Err(reason) => {
-                    let kept = running.has(name);
-                    if !kept {
-                        let unavailable = Arc::new(hosts::unavailable(&reconciler.surroundings));
-                        built.changes.push((name.clone(), Some(unavailable)));
-                    }
-                    Some(Invalid {
-                        host: Some(name.to_string()),
-                        place: route.host().to_string(),
-                        reason,
-                        kept,
-                    })
-                }
-            };
-            built.unbuilt.push((name.clone(), unbuilt));
-        }
-        built
-    }
-
-    /// What serves a route; `None`: the configuration does.
-    fn site(
-        &self,
-        reconciler: &Reconciler,
-        sites: &mut Sites,
-        route: &Route,
-    ) -> Result<Option<Arc<Site>>, String> {
-        match route {
-            Route::Configured(_) => Ok(None),
-            Route::Held(held) => {
-                let Held { host, reason } = &**held;
-                debug!(%host, reason, "the host cannot be served");
-                Ok(Some(Arc::new(hosts::unavailable(&reconciler.surroundings))))
-            }
-            Route::Document(document) => {
-                let build = || {
-                    let site = hosts::site(&reconciler.surroundings, document, self.https_port);
-                    site.map(Arc::new).map_err(|errors| errors.to_string())
-                };
-                if document.aliases().is_empty() {
-                    return build().map(Some);
-                }
-                let site = sites.entry(Arc::as_ptr(document)).or_insert_with(build);
-                site.clone().map(Some)
-            }
         }
     }
 
@@ -324,3 +340,6 @@ fn now() -> u64 {
 
 /// So many lines are logged of one kind.
 const MOST_TOLD: usize = 20;
+
+#[cfg(test)]
+mod tests;

@@ -15,11 +15,10 @@ use tokio::time::Instant;
 use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
 
-use super::hosts::Hosted;
+use super::hosts::Hosting;
 use super::listeners::{self, Listeners, Next};
-use super::sources::{self, Sources, Wanted};
-use super::sources_api::Handles;
-use super::{Applied as Loaded, Commit, Part};
+use super::sources::{Plan, Sources};
+use super::{Applied as Loaded, Commit, Part, SourcesApi};
 use crate::clock;
 use crate::config::compile::{self, Compiled, Surroundings};
 use crate::config::{BuildError, BuildErrors};
@@ -58,7 +57,7 @@ pub(crate) struct Reconciler {
     /// Whether all of them have said what they know.
     complete: watch::Sender<bool>,
     /// What they say.
-    pub(super) hosted: Arc<Mutex<Hosted>>,
+    pub(super) hosting: Hosting,
     /// The revision of the store that requests see.
     pub(super) applied: watch::Sender<Option<Applied>>,
     /// There is another view.
@@ -67,8 +66,8 @@ pub(crate) struct Reconciler {
     /// there are many routes or a log that nobody writes to any more.
     old_views: sync::Mutex<Vec<Arc<View>>>,
     parts: sync::Mutex<Vec<Arc<dyn Part>>>,
-    /// What may be asked of the sources that run; `None` without any.
-    pub(super) handles: ArcSwapOption<Handles>,
+    /// What the admin API is told of sources of routes.
+    sources_api: ArcSwapOption<SourcesApi>,
     pub(super) tasks: Tasks,
     started: AtomicBool,
     stop: CancellationToken,
@@ -101,7 +100,7 @@ struct Ready {
     warnings: Vec<String>,
     commits: Vec<Commit>,
     /// Sources of routes.
-    wanted: Vec<Wanted>,
+    sources: Plan,
 }
 
 // === impl Reconciler ===
@@ -130,11 +129,11 @@ impl Reconciler {
             sources: Sources::default(),
             given,
             complete: watch::Sender::new(false),
-            hosted: Arc::default(),
+            hosting: Hosting::default(),
             applied: watch::Sender::new(None),
             old_views: sync::Mutex::default(),
             parts: sync::Mutex::default(),
-            handles: ArcSwapOption::empty(),
+            sources_api: ArcSwapOption::empty(),
             started: AtomicBool::new(false),
             stop: CancellationToken::new(),
         }
@@ -210,6 +209,16 @@ impl Reconciler {
     /// See [`Control::revision`](super::Control::revision).
     pub(crate) fn revision(&self) -> u64 {
         self.running.current().revision
+    }
+
+    /// The sources of routes as the admin API sees them; `None` without any.
+    pub(crate) fn sources(&self) -> Option<SourcesApi> {
+        Some(SourcesApi::clone(&*self.sources_api.load_full()?))
+    }
+
+    /// Gives the admin API other sources of routes.
+    pub(crate) fn set_sources(&self, sources: Option<SourcesApi>) {
+        self.sources_api.store(sources.map(Arc::new));
     }
 
     /// What the running configuration says about the admin API.
@@ -305,7 +314,7 @@ impl Reconciler {
             mut next,
             warnings,
             commits,
-            wanted,
+            sources,
         } = match prepared {
             Ok(prepared) => prepared,
             Err(errors) => {
@@ -323,9 +332,7 @@ impl Reconciler {
             }
         }
         state.listeners.become_next(&mut next);
-        let mut awaited = self
-            .sources
-            .want(wanted, sources::configured(config), sources::https_port(config));
+        let mut awaited = self.sources.want(sources);
         if self.revision() == 0 {
             awaited.extend(&self.given);
         }
@@ -371,12 +378,12 @@ impl Reconciler {
     /// Everything that can fail.
     fn prepare(&self, state: &State, config: &Config) -> Result<Ready, BuildErrors> {
         let compiled = compile::compile(config, &self.surroundings);
-        let sources = sources::wanted(config, self);
+        let sources = Plan::of(config, self);
         let parts = lock(&self.parts).clone();
         let (mut commits, mut errors) = (Vec::new(), Vec::new());
         let sources = sources.unwrap_or_else(|BuildErrors(mut found)| {
             errors.append(&mut found);
-            Vec::new()
+            Plan::default()
         });
         for part in parts {
             match part.prepare(config) {
@@ -410,7 +417,7 @@ impl Reconciler {
             next,
             warnings,
             commits,
-            wanted: sources,
+            sources,
         })
     }
 

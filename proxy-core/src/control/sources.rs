@@ -1,31 +1,26 @@
 //! The sources of routes that the configuration names: started, and stopped when it names them no more.
 
+mod start;
+mod view;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use caddy_config as model;
-use futures_util::future::BoxFuture;
-use route_sources::{HostName, Kind, Publisher, Snapshot, Snapshots, channel};
+use route_sources::docker::Remembered;
+use route_sources::{HostName, Kind, Snapshot, Snapshots, StoreHandle, channel};
+use route_store::Store;
 use tokio::sync::Notify;
 use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
-use super::Reconciler;
-use crate::config::{BuildErrors, https};
+use self::view::Overview;
+use super::{Reconciler, SourcesApi, Tokens};
+use crate::config::{BuildError, BuildErrors, https};
 
-/// What a source does until the token is cancelled.
-pub(super) type Job = Box<dyn FnOnce(Publisher, CancellationToken) -> BoxFuture<'static, ()> + Send>;
-
-/// A source that the configuration wants.
-pub(super) struct Wanted {
-    /// What it is told. If that is as before, it goes on as if nothing had happened.
-    pub(super) settings: Settings,
-    pub(super) job: Job,
-}
-
-/// What one source is told.
+/// What one source is told. As long as that is as before, it goes on as if nothing had happened.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Settings {
     File(model::RouteFiles),
@@ -35,36 +30,77 @@ pub(super) enum Settings {
 }
 
 /// What the running configuration says of sources.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Sources {
     plan: Mutex<Plan>,
     changed: Notify,
+    /// What reaches those that run.
+    handles: Mutex<Handles>,
 }
 
-#[derive(Default)]
-struct Plan {
-    /// Those to be started, or `None` if they run.
-    wanted: BTreeMap<Kind, (Settings, Option<Job>)>,
+/// What a configuration says of sources.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plan {
+    wanted: BTreeMap<Kind, Settings>,
+    tokens: Arc<Tokens>,
     /// The hosts that the configuration serves itself.
     configured: Vec<HostName>,
+    /// Where plain HTTP of hosts with certificates is redirected to.
     https_port: u16,
 }
 
-/// A source that runs.
+#[derive(Debug, Default)]
+struct Handles {
+    docker: Option<Remembered>,
+    store: Option<StoreHandle>,
+}
+
+/// What runs.
+#[derive(Default)]
 struct Running {
-    settings: Settings,
-    stop: CancellationToken,
+    sources: BTreeMap<Kind, (Settings, CancellationToken)>,
+    /// The store, for as long as it is the same one.
+    store: Option<(model::RouteStore, Arc<dyn Store>)>,
+}
+
+const HTTPS: u16 = 443;
+
+/// How often the files of certificates are looked at.
+const KEY_CHECK: Duration = Duration::from_secs(10);
+
+// === impl Plan ===
+
+impl Plan {
+    /// What `config` says.
+    ///
+    /// # Errors
+    ///
+    /// Each variable of the environment that was to hold a token.
+    pub(super) fn of(config: &model::Config, reconciler: &Reconciler) -> Result<Self, BuildErrors> {
+        let app = config.apps.http.as_ref();
+        let said = app.and_then(|app| app.route_sources.as_ref());
+        let tokens = said.map_or(&[][..], |said| &said.tokens);
+        let tokens = Tokens::new(tokens, &reconciler.surroundings.environment).map_err(|wrong| {
+            let errors = wrong.into_iter().map(|reason| BuildError::Document { reason });
+            BuildErrors(errors.collect())
+        })?;
+        Ok(Self {
+            wanted: said.into_iter().flat_map(Settings::all).collect(),
+            tokens: Arc::new(tokens),
+            configured: configured(config),
+            https_port: https_port(config),
+        })
+    }
 }
 
 /// The hosts that the configuration serves itself, where those of sources are served, too.
-pub(super) fn configured(config: &model::Config) -> Vec<HostName> {
+fn configured(config: &model::Config) -> Vec<HostName> {
     let servers = servers(config).flat_map(|server| https::hosts(&server.routes));
     let hosts: BTreeSet<HostName> = servers.filter_map(|host| host.parse().ok()).collect();
     hosts.into_iter().collect()
 }
 
-/// Where plain HTTP of hosts with certificates is redirected to.
-pub(super) fn https_port(config: &model::Config) -> u16 {
+fn https_port(config: &model::Config) -> u16 {
     let secured = servers(config).find(|server| server.tls_connection_policies.is_some());
     let port = secured.and_then(|server| server.listen.first()?.port());
     let usual = config.apps.http.as_ref().and_then(|app| app.https_port);
@@ -76,26 +112,19 @@ fn servers(config: &model::Config) -> impl Iterator<Item = &model::Server> {
     servers.filter(|server| server.route_sources)
 }
 
-const HTTPS: u16 = 443;
-
-/// How often the files of certificates are looked at.
-const KEY_CHECK: Duration = Duration::from_secs(10);
-
-/// The sources that the configuration wants.
-pub(super) fn wanted(_config: &model::Config, _reconciler: &Reconciler) -> Result<Vec<Wanted>, BuildErrors> {
-    Ok(Vec::new())
-}
-
 // === impl Settings ===
 
 impl Settings {
-    pub(super) fn kind(&self) -> Kind {
-        match self {
-            Self::File(_) => Kind::File,
-            Self::Docker(_) => Kind::Docker,
-            Self::Kubernetes(_) => Kind::Kubernetes,
-            Self::Store(_) => Kind::Store,
-        }
+    /// Those of each source.
+    fn all(said: &model::RouteSources) -> impl Iterator<Item = (Kind, Self)> {
+        let all = [
+            (Kind::File, said.file.clone().map(Self::File)),
+            (Kind::Docker, said.docker.clone().map(Self::Docker)),
+            (Kind::Kubernetes, said.kubernetes.clone().map(Self::Kubernetes)),
+            (Kind::Store, said.store.clone().map(Self::Store)),
+        ];
+        all.into_iter()
+            .filter_map(|(kind, settings)| Some((kind, settings?)))
     }
 }
 
@@ -103,50 +132,22 @@ impl Settings {
 
 impl Sources {
     /// Says what the configuration wants from now on. Gives the kinds that have not run so far.
-    pub(super) fn want(
-        &self,
-        wanted: Vec<Wanted>,
-        configured: Vec<HostName>,
-        https_port: u16,
-    ) -> BTreeSet<Kind> {
-        let mut plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = std::mem::take(&mut plan.wanted);
-        let mut new = BTreeSet::new();
-        for Wanted { settings, job } in wanted {
-            let kind = settings.kind();
-            let job = match before.get(&kind) {
-                Some((known, None)) if *known == settings => None,
-                _ => Some(job),
-            };
-            if !before.contains_key(&kind) {
-                new.insert(kind);
-            }
-            plan.wanted.insert(kind, (settings, job));
-        }
-        plan.configured = configured;
-        plan.https_port = https_port;
-        drop(plan);
+    pub(super) fn want(&self, plan: Plan) -> BTreeSet<Kind> {
+        let mut last = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
+        let kinds = plan.wanted.keys().copied();
+        let new = kinds.filter(|kind| !last.wanted.contains_key(kind)).collect();
+        *last = plan;
+        drop(last);
         self.changed.notify_one();
         new
     }
 
-    fn take(&self) -> Plan {
-        let mut plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
-        Plan {
-            wanted: plan
-                .wanted
-                .iter_mut()
-                .map(|(kind, (settings, job))| (*kind, (settings.clone(), job.take())))
-                .collect(),
-            configured: plan.configured.clone(),
-            https_port: plan.https_port,
-        }
+    fn plan(&self) -> Plan {
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
-}
 
-impl std::fmt::Debug for Sources {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sources").finish_non_exhaustive()
+    fn handles(&self) -> std::sync::MutexGuard<'_, Handles> {
+        self.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -155,67 +156,109 @@ impl std::fmt::Debug for Sources {
 impl Reconciler {
     /// Runs the sources that the configuration names and those of the program, until `stop`.
     pub(crate) async fn run_sources(self: Arc<Self>, given: Vec<(Kind, Snapshots)>, stop: CancellationToken) {
+        let are_given = !given.is_empty();
         for (kind, snapshots) in given {
-            self.tasks.spawn(
-                "route source",
-                Arc::clone(&self).take_from(kind, snapshots, stop.clone()),
-            );
+            let taking = Arc::clone(&self).take_from(kind, snapshots, stop.clone());
+            self.tasks.spawn("route source", taking);
         }
-        let mut running = BTreeMap::new();
+        let mut running = Running::default();
         loop {
-            let plan = self.sources.take();
-            self.configure_hosts(plan.configured, plan.https_port).await;
-            self.become_planned(&mut running, plan.wanted, &stop).await;
-            if stop
-                .run_until_cancelled(self.sources.changed.notified())
-                .await
-                .is_none()
-            {
+            let plan = self.sources.plan();
+            self.configure_hosts(plan.configured.clone(), plan.https_port)
+                .await;
+            self.become_planned(&mut running, &plan, &stop).await;
+            let is_any = are_given || !plan.wanted.is_empty();
+            self.set_sources(is_any.then(|| SourcesApi {
+                store: running.store.as_ref().map(|(_, store)| Arc::clone(store)),
+                view: Arc::new(Overview::new(&self)),
+                tokens: plan.tokens,
+            }));
+            let changed = self.sources.changed.notified();
+            if stop.run_until_cancelled(changed).await.is_none() {
                 return;
             }
         }
     }
 
-    async fn become_planned(
-        self: &Arc<Self>,
-        running: &mut BTreeMap<Kind, Running>,
-        wanted: BTreeMap<Kind, (Settings, Option<Job>)>,
-        stop: &CancellationToken,
-    ) {
-        let (mut kinds, mut jobs) = (BTreeMap::new(), Vec::new());
-        for (kind, (settings, job)) in wanted {
-            jobs.extend(job.map(|job| (kind, settings.clone(), job)));
-            kinds.insert(kind, settings);
-        }
+    async fn become_planned(self: &Arc<Self>, running: &mut Running, plan: &Plan, stop: &CancellationToken) {
+        let is_gone =
+            |(kind, (settings, _)): &(&Kind, &(Settings, _))| plan.wanted.get(kind) != Some(settings);
         let gone: Vec<Kind> = running
+            .sources
             .iter()
-            .filter(|(kind, runs)| kinds.get(kind) != Some(&runs.settings))
+            .filter(is_gone)
             .map(|(kind, _)| *kind)
             .collect();
         for kind in gone {
-            if let Some(ended) = running.remove(&kind) {
-                ended.stop.cancel();
+            if let Some((_, ended)) = running.sources.remove(&kind) {
+                ended.cancel();
             }
             // What another source of the kind says will take its place at once; without one its routes go.
-            if !kinds.contains_key(&kind) {
+            if !plan.wanted.contains_key(&kind) {
                 self.take_snapshot(kind, Arc::new(Snapshot::default())).await;
             }
         }
-        for (kind, settings, job) in jobs {
-            let (publisher, snapshots) = channel();
-            let own = stop.child_token();
-            let ended = own.clone();
-            let work = job(publisher, own.clone());
-            self.tasks.spawn("route source", async move {
-                work.await;
-                if !ended.is_cancelled() {
-                    error!(source = %kind, "the source of routes has ended; its routes stay as they are");
-                }
-            });
-            let taking = Arc::clone(self).take_from(kind, snapshots, own.clone());
-            self.tasks.spawn("routes", taking);
-            running.insert(kind, Running { settings, stop: own });
+        match plan.wanted.get(&Kind::Store) {
+            Some(Settings::Store(said)) => self.open_store(running, said),
+            _ => running.store = None,
         }
+        let store = running.store.as_ref().map(|(_, store)| store);
+        for (kind, settings) in &plan.wanted {
+            if !running.sources.contains_key(kind) {
+                let own = stop.child_token();
+                self.start(*kind, settings, store, &own);
+                running.sources.insert(*kind, (settings.clone(), own));
+            }
+        }
+    }
+
+    /// Opens the store unless it is open already.
+    fn open_store(&self, running: &mut Running, said: &model::RouteStore) {
+        let is_same = |(open, _): &(model::RouteStore, _)| {
+            (open.kind, &open.url, &open.prefix, open.history)
+                == (said.kind, &said.url, &said.prefix, said.history)
+        };
+        if running.store.as_ref().is_some_and(is_same) {
+            return;
+        }
+        running.store = match start::open(said, &self.surroundings.environment) {
+            Ok(store) => Some((said.clone(), store)),
+            Err(reason) => {
+                error!(%reason, "the store of routes cannot be opened");
+                None
+            }
+        };
+    }
+
+    fn start(
+        self: &Arc<Self>,
+        kind: Kind,
+        settings: &Settings,
+        store: Option<&Arc<dyn Store>>,
+        stop: &CancellationToken,
+    ) {
+        let (publisher, snapshots) = channel();
+        let taking = Arc::clone(self).take_from(kind, snapshots, stop.clone());
+        self.tasks.spawn("routes", taking);
+        let work = match self.source(settings, store, publisher.clone(), stop.clone()) {
+            Ok(work) => work,
+            Err(reason) => {
+                error!(source = %kind, reason, "the source of routes cannot start");
+                // Requests do not wait for it.
+                publisher.publish(Snapshot {
+                    stale: Some(reason),
+                    ..Snapshot::default()
+                });
+                return;
+            }
+        };
+        let stop = stop.clone();
+        self.tasks.spawn("route source", async move {
+            work.await;
+            if !stop.is_cancelled() {
+                error!(source = %kind, "the source of routes has ended; its routes stay as they are");
+            }
+        });
     }
 
     /// Reads the certificates of hosts again when their files change, until `stop`.

@@ -1,7 +1,5 @@
 //! What the admin API is told of the sources of routes, and asks of them.
 
-mod running;
-#[allow(dead_code, reason = "whoever starts the sources makes them")]
 mod tokens;
 
 use std::fmt;
@@ -12,7 +10,6 @@ use route_sources::{HostDocument, HostName, Kind, Revision};
 use route_store::{Problems, Store};
 use serde_json::Value;
 
-pub(crate) use self::running::Handles;
 pub(crate) use self::tokens::{Access, Tokens};
 
 /// The sources of routes as the admin API sees them. Cheap to clone.

@@ -61,7 +61,7 @@ impl Stage {
         stage.docker.publish(Snapshot::default());
         stage.kubernetes.publish(Snapshot::default());
         let complete = async || {
-            let status = stage.rig.control().hosts().await;
+            let status = stage.rig.control().hosts();
             let spoke = |kind| status.sources.iter().any(|source| source.kind == kind);
             (spoke(Kind::Docker) && spoke(Kind::Kubernetes)).then_some(())
         };
@@ -108,7 +108,7 @@ impl Stage {
                 ..Snapshot::default()
             });
             let seen = async || {
-                let status = self.rig.control().hosts().await;
+                let status = self.rig.control().hosts();
                 let mut all = status.sources.iter().filter(|source| source.kind == kind);
                 let is_known =
                     all.any(|source| source.invalid.iter().any(|invalid| invalid.reason == reason));

@@ -23,8 +23,13 @@ pub struct Merge {
     pub(super) tally: Tally,
 }
 
-/// Names to look at, each once.
-type Touched = Vec<HostName>;
+/// A name to look at, and how it was before.
+#[derive(Debug)]
+struct Touched {
+    name: HostName,
+    served: Option<Served>,
+    tally: Tally,
+}
 
 // === impl Merge ===
 
@@ -38,7 +43,7 @@ impl Merge {
         let snapshot = Arc::clone(place.insert(snapshot));
         let old = replaced.as_deref().map_or(&[][..], |old| &old.routes);
         let diff = diff(old, &snapshot.routes);
-        let mut touched = Touched::with_capacity(diff.gone.len().max(diff.come.len()));
+        let mut touched = Vec::with_capacity(diff.gone.len().max(diff.come.len()));
         self.names
             .reserve(diff.come.len().saturating_sub(diff.gone.len()));
         let unsure = self.take_in(kind, &diff, &mut touched);
@@ -59,18 +64,18 @@ impl Merge {
 
     /// Whose a name is: a host or an alias, as written in documents; a wildcard does not stand for what it matches here.
     pub fn served(&self, name: &str) -> Option<&Served> {
-        self.names.get(name)?.served.as_ref()
+        self.names.get(name)?.served()
     }
 
     /// Each name that requests may have, in no order.
     pub fn names(&self) -> impl Iterator<Item = (&HostName, &Served)> {
         self.names
             .iter()
-            .filter_map(|(name, known)| Some((name, known.served.as_ref()?)))
+            .filter_map(|(name, known)| Some((name, known.served()?)))
     }
 
     /// Notes what has gone and come. The hosts of which it must be looked which route is the first.
-    fn take_in(&mut self, kind: Kind, diff: &Diff<'_>, touched: &mut Touched) -> HashSet<HostName> {
+    fn take_in(&mut self, kind: Kind, diff: &Diff<'_>, touched: &mut Vec<Touched>) -> HashSet<HostName> {
         let mut unsure = HashSet::new();
         for route in &diff.gone {
             let host = route.host();
@@ -107,10 +112,10 @@ impl Merge {
     }
 
     /// Chooses the document of each host anew; where it is another one now, its aliases are looked at too.
-    fn choose(&mut self, touched: &mut Touched) {
+    fn choose(&mut self, touched: &mut Vec<Touched>) {
         let hosts = touched.len();
         for at in 0..hosts {
-            let Some(host) = touched.get(at).cloned() else {
+            let Some(host) = touched.get(at).map(|touched| touched.name.clone()) else {
                 return;
             };
             let Some(name) = self.names.get_mut(&host) else {
@@ -122,8 +127,8 @@ impl Merge {
             let now = name.winner.clone();
             for alias in before.iter().flat_map(|before| aliases(&before.route)) {
                 if let Some(name) = self.names.get_mut(alias) {
-                    name.disclaim(&host);
                     touch(name, alias, touched);
+                    name.disclaim(&host);
                 }
             }
             let Some(now) = now else {
@@ -131,44 +136,52 @@ impl Merge {
             };
             for alias in aliases(&now.route) {
                 let name = self.names.entry(alias.clone()).or_default();
+                touch(name, alias, touched);
                 // Once only, should a document have it twice.
                 name.disclaim(&host);
                 name.claim(now.clone());
-                touch(name, alias, touched);
             }
         }
     }
 
     /// Gives each name to whom it belongs now.
-    fn settle(&mut self, touched: Touched) -> Delta {
+    fn settle(&mut self, touched: Vec<Touched>) -> Delta {
         let mut delta = Delta::default();
-        for host in touched {
+        for Touched {
+            name: host,
+            served,
+            tally,
+        } in touched
+        {
             let Some(name) = self.names.get_mut(&host) else {
                 continue;
             };
             name.is_touched = false;
-            let is_other = name.settle();
-            let tally = name.count();
-            self.tally.replace(&name.tally, &tally);
-            name.tally = tally;
-            let route = name.served.as_ref().map(|served| served.route.clone());
+            self.tally.replace(&tally, &name.count());
+            let route = name.served().map(|served| served.route.clone());
             if name.is_free() {
                 self.names.remove(&host);
             }
-            match route {
-                _ if !is_other => {}
-                Some(route) => delta.set.push((host, route)),
-                None => delta.removed.push(host),
+            match (served, route) {
+                (None, None) => {}
+                (Some(before), Some(now)) if before.route.is_same(&now) => {}
+                (_, Some(now)) => delta.set.push((host, now)),
+                (Some(_), None) => delta.removed.push(host),
             }
         }
         delta
     }
 }
 
-fn touch(name: &mut Name, host: &HostName, touched: &mut Touched) {
-    if !name.is_touched {
-        name.is_touched = true;
-        touched.push(host.clone());
+/// Notes a name as it is before anything of it changes.
+fn touch(known: &mut Name, name: &HostName, touched: &mut Vec<Touched>) {
+    if !known.is_touched {
+        known.is_touched = true;
+        touched.push(Touched {
+            name: name.clone(),
+            served: known.served().cloned(),
+            tally: known.count(),
+        });
     }
 }
 

@@ -19,10 +19,6 @@ pub(super) struct Name {
     pub(super) winner: Option<Served>,
     /// Documents that count and have the name as an alias, the one that comes first in front.
     claims: Vec<Served>,
-    /// What requests get.
-    pub(super) served: Option<Served>,
-    /// How it was counted last.
-    pub(super) tally: Tally,
     /// It is on the list of names to look at.
     pub(super) is_touched: bool,
 }
@@ -30,12 +26,12 @@ pub(super) struct Name {
 /// How one name, or all together, are counted.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Tally {
-    pub(super) served: usize,
-    pub(super) conflicts: usize,
-    pub(super) collisions: usize,
-    pub(super) without_upstreams: usize,
+    pub(super) served: u32,
+    pub(super) conflicts: u32,
+    pub(super) collisions: u32,
+    pub(super) without_upstreams: u32,
     /// Routes that are not the first of their source for their host, by source.
-    pub(super) duplicates: [usize; KINDS],
+    pub(super) duplicates: [u32; KINDS],
 }
 
 /// Where a kind is in lists of all.
@@ -128,16 +124,9 @@ impl Name {
         self.claims.retain(|claim| claim.route.host() != host);
     }
 
-    /// Gives the name to whom it belongs. Whether requests get another route than before.
-    pub(super) fn settle(&mut self) -> bool {
-        let next = self.winner.as_ref().or_else(|| self.claims.first()).cloned();
-        let is_other = match (&self.served, &next) {
-            (None, None) => false,
-            (Some(before), Some(next)) => !before.route.is_same(&next.route),
-            _ => true,
-        };
-        self.served = next;
-        is_other
+    /// What requests get.
+    pub(super) fn served(&self) -> Option<&Served> {
+        self.winner.as_ref().or_else(|| self.claims.first())
     }
 
     /// Whether nobody wants it.
@@ -145,22 +134,19 @@ impl Name {
         self.claims.is_empty() && self.counts.iter().all(|count| *count == 0)
     }
 
-    /// How it counts now.
+    /// How it counts.
     pub(super) fn count(&self) -> Tally {
-        let mut duplicates = [0; KINDS];
-        for (duplicates, count) in duplicates.iter_mut().zip(self.counts) {
-            *duplicates = count.saturating_sub(1) as usize;
-        }
+        let claims = self.claims.len() + usize::from(self.winner.is_some());
+        let is_idle = self
+            .winner
+            .as_ref()
+            .is_some_and(|own| has_no_upstreams(&own.route));
         Tally {
-            served: usize::from(self.served.is_some()),
-            conflicts: usize::from(self.owners().nth(1).is_some()),
-            collisions: usize::from(self.claims.len() + usize::from(self.winner.is_some()) > 1),
-            without_upstreams: usize::from(
-                self.winner
-                    .as_ref()
-                    .is_some_and(|own| has_no_upstreams(&own.route)),
-            ),
-            duplicates,
+            served: u32::from(self.served().is_some()),
+            conflicts: u32::from(self.owners().nth(1).is_some()),
+            collisions: u32::from(claims > 1),
+            without_upstreams: u32::from(is_idle),
+            duplicates: self.counts.map(|count| count.saturating_sub(1)),
         }
     }
 
@@ -212,7 +198,7 @@ fn is_equal(one: &Route, other: &Route) -> bool {
 impl Tally {
     /// Counts `new` instead of `old`.
     pub(super) fn replace(&mut self, old: &Self, new: &Self) {
-        let change = |sum: &mut usize, old: usize, new: usize| *sum = (*sum + new).saturating_sub(old);
+        let change = |sum: &mut u32, old: u32, new: u32| *sum = sum.saturating_add(new).saturating_sub(old);
         change(&mut self.served, old.served, new.served);
         change(&mut self.conflicts, old.conflicts, new.conflicts);
         change(&mut self.collisions, old.collisions, new.collisions);

@@ -13,22 +13,22 @@ use crate::snapshot::{Invalid, Kind};
 impl Merge {
     /// How many names requests may have.
     pub fn name_count(&self) -> usize {
-        self.tally.served
+        self.tally.served as usize
     }
 
     /// How many hosts several sources have.
     pub fn conflict_count(&self) -> usize {
-        self.tally.conflicts
+        self.tally.conflicts as usize
     }
 
     /// How many names several documents want.
     pub fn collision_count(&self) -> usize {
-        self.tally.collisions
+        self.tally.collisions as usize
     }
 
     /// How many hosts have nobody to serve them, or a path of them.
     pub fn without_upstreams_count(&self) -> usize {
-        self.tally.without_upstreams
+        self.tally.without_upstreams as usize
     }
 
     /// How many things a source could not make routes of, or has twice.
@@ -103,7 +103,7 @@ impl Merge {
 
     fn duplicate_count(&self, kind: Kind) -> usize {
         let Tally { duplicates, .. } = &self.tally;
-        duplicates.get(slot(kind)).copied().unwrap_or_default()
+        duplicates.get(slot(kind)).copied().unwrap_or_default() as usize
     }
 }
 

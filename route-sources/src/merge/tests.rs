@@ -161,8 +161,8 @@ fn a_host_of_the_configuration_wins_its_place_too() {
     let mut merge = Merge::default();
     merge.update(Kind::Docker, snapshot(&[document("a.test", &[], "docker:1")]));
     let configured = snapshot(&[
-        Route::Configured(name("a.test")),
-        Route::Configured(name("b.test")),
+        Route::Configured(Arc::new(name("a.test"))),
+        Route::Configured(Arc::new(name("b.test"))),
     ]);
     let delta = merge.update(Kind::File, configured);
     assert_eq!(told(&delta), ["b.test configured"]);

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 
 use super::{Subject, by, document, list_cases, put};
 use crate::store::Changes;
 
-list_cases![ten_thousand_routes_are_loaded_whole_and_followed_one_by_one];
+list_cases![
+    ten_thousand_routes_are_loaded_whole_and_followed_one_by_one,
+    what_is_loaded_among_writes_is_of_one_revision,
+];
 
 async fn ten_thousand_routes_are_loaded_whole_and_followed_one_by_one(subject: Arc<dyn Subject>) {
     let store = subject.store();
@@ -37,6 +40,48 @@ async fn ten_thousand_routes_are_loaded_whole_and_followed_one_by_one(subject: A
         panic!("all routes for one change");
     };
     assert_eq!((revision, routes.len(), deleted.len()), (changed, 1, 0));
+}
+
+/// A writer takes a route away and puts another one in, so how many there are tells the revision.
+async fn what_is_loaded_among_writes_is_of_one_revision(subject: Arc<dyn Subject>) {
+    let (store, writer) = (subject.store(), subject.other());
+    for number in 0..1200 {
+        put(&*store, &format!("old{number:04}.test"), "{}").await;
+    }
+    let writes = async {
+        for number in 0..60 {
+            writer
+                .delete(&format!("old{:04}.test", number * 20), by("tester"))
+                .await
+                .unwrap();
+            put(&*writer, &format!("new{number}.test"), "{}").await;
+        }
+    };
+    let loads = async {
+        let mut known = store.revision().await.unwrap();
+        while known.number < 1320 {
+            let all = store.routes().await.unwrap();
+            let at = all.revision.number;
+            assert_eq!(all.routes.len(), if at % 2 == 0 { 1200 } else { 1199 }, "at {at}");
+            assert!(all.routes.iter().all(|route| route.revision <= at));
+            let Changes::Some {
+                revision,
+                routes,
+                deleted,
+            } = store.changes(known).await.unwrap()
+            else {
+                panic!("all routes for a few changes");
+            };
+            let written = usize::try_from(revision.number - known.number).unwrap();
+            assert_eq!(
+                routes.len() + deleted.len(),
+                written,
+                "from {known} to {revision}"
+            );
+            known = revision;
+        }
+    };
+    join(writes, loads).await;
 }
 
 /// As long as a plain site's.

@@ -7,5 +7,13 @@
     reason = "a test may stop where it finds a fault, and say what it could not run"
 )]
 
+mod faults;
 mod memory;
+mod open;
+mod postgres;
+mod proxy;
 mod readme;
+mod redis;
+mod server;
+mod sqlite;
+mod subject;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use route_sources::{Kind, Merge, Route, Snapshot};
 use route_store::document::{Raw, RawTarget, RawUpstream};
 
 use super::*;
@@ -28,47 +29,43 @@ fn document(number: usize) -> HostDocument {
 fn a_host_takes_little_memory() {
     const HOSTS: usize = 10_000;
     let around = surroundings();
+    let (mut parts, mut last) = (Vec::new(), 0);
     let mut kept = None;
-    let documents: Vec<_> = (0..HOSTS).map(|number| Arc::new(document(number))).collect();
-    let cost = allocation_counter::measure(|| {
-        let sites = documents.iter().map(|document| {
-            let site = site(&around, document, 443).unwrap();
-            (document.host().clone(), Some(Arc::new(site)))
+    let all = allocation_counter::measure(|| {
+        let mut routes = Vec::with_capacity(HOSTS);
+        let cost = allocation_counter::measure(|| {
+            routes.extend((0..HOSTS).map(|number| Route::Document(Arc::new(document(number)))));
         });
-        kept = Some(Hosts::default().with(sites));
+        parts.push(("the document", cost.bytes_current));
+        let mut merge = Merge::default();
+        let mut delta = None;
+        let cost = allocation_counter::measure(|| {
+            let snapshot = Snapshot {
+                routes,
+                ..Snapshot::default()
+            };
+            delta = Some(merge.update(Kind::Store, Arc::new(snapshot)));
+        });
+        parts.push(("its place in the merge, and what changes", cost.bytes_current));
+        let cost = allocation_counter::measure(|| {
+            let sites = delta.iter().flat_map(|delta| &delta.set).map(|(name, route)| {
+                let Route::Document(document) = route else {
+                    panic!("all are documents")
+                };
+                let site = site(&around, document, 443).unwrap();
+                (name.clone(), Some(Arc::new(site)))
+            });
+            let hosts = Hosts::default().with(sites);
+            last = hosts.len();
+            kept = Some((hosts, merge));
+        });
+        parts.push(("its site", cost.bytes_current));
     });
-    let bytes = cost.bytes_current / HOSTS as i64;
-    println!("  a host takes {bytes} bytes beside its document");
-    assert_eq!(kept.unwrap().len(), HOSTS);
-    assert!(bytes < 2048, "{bytes}");
-}
-
-#[test]
-fn sizes() {
-    macro_rules! size { ($($t:ty),*) => { $(println!("  {} {}", stringify!($t), size_of::<$t>());)* } }
-    size!(
-        Site,
-        crate::forward::view::Rules,
-        crate::routing::routes::Routes,
-        crate::routing::host_index::HostIndex,
-        crate::routing::routes::Route,
-        crate::routing::routes::Handler,
-        crate::upstream::cluster::Cluster,
-        crate::upstream::cluster::Source,
-        crate::upstream::cluster::Upstream,
-        crate::upstream::transport::Transport,
-        crate::upstream::transport::Way,
-        crate::upstream::resolve::Name,
-        crate::upstream::resolve::Answer,
-        crate::upstream::load::Slot,
-        crate::upstream::standing::Standing,
-        crate::upstream::health::Failures,
-        crate::upstream::retry::Retry,
-        crate::upstream::budget::Budget,
-        crate::failure_log::FailureGates,
-        crate::upstream::discovery::Dynamic,
-        Raw,
-        HostDocument,
-        crate::upstream::health::Health
-    );
+    let each = |bytes: i64| bytes / HOSTS as i64;
+    for (part, bytes) in parts {
+        println!("  {part:<45} {:>6} bytes", each(bytes));
+    }
+    println!("  {:<45} {:>6} bytes", "a host in all", each(all.bytes_current));
+    assert_eq!(last, HOSTS);
+    assert!(each(all.bytes_current) < 2048);
 }

@@ -22,7 +22,7 @@ async fn the_larger_source_wins_and_the_next_takes_over_when_it_is_gone() {
         .await;
     stage.say(Kind::Docker, vec![to("a.test", docker.addr())]).await;
     assert_eq!(body().await, "kubernetes");
-    let conflicts = stage.rig.control().hosts().await.conflicts;
+    let conflicts = stage.rig.control().hosts().conflicts;
     assert_eq!(conflicts.len(), 1);
     assert_eq!(
         (conflicts[0].winner, &conflicts[0].shadowed[0]),
@@ -31,7 +31,7 @@ async fn the_larger_source_wins_and_the_next_takes_over_when_it_is_gone() {
     stage.say(Kind::Kubernetes, Vec::new()).await;
     assert_eq!(body().await, "docker");
     stage.say(Kind::Docker, Vec::new()).await;
-    assert_eq!(stage.get("a.test", "/").await.head.status(), 404);
+    assert_eq!(body().await, "file");
 }
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn the_configurations_own_site_is_shadowed_by_a_source_and_comes_back() {
     stage.say(Kind::Docker, vec![to("a.test", origin.addr())]).await;
     assert_eq!(stage.get("a.test", "/").await.text(), "docker");
     stage.say(Kind::Docker, Vec::new()).await;
-    assert_ne!(stage.get("a.test", "/").await.text(), "docker");
+    assert_eq!(stage.get("a.test", "/").await.text(), "file");
 }
 
 #[tokio::test]
@@ -114,7 +114,7 @@ async fn a_route_that_cannot_be_built_keeps_its_previous_version_and_is_listed()
         503,
         "there is no version before"
     );
-    let unbuilt = stage.rig.control().hosts().await.unbuilt;
+    let unbuilt = stage.rig.control().hosts().unbuilt;
     let told: Vec<_> = unbuilt.iter().map(|one| (one.place.as_str(), one.kept)).collect();
     assert_eq!(told, [("a.test", true), ("b.test", false)]);
     assert!(
@@ -123,7 +123,7 @@ async fn a_route_that_cannot_be_built_keeps_its_previous_version_and_is_listed()
         unbuilt[0].reason
     );
     stage.say(Kind::Docker, vec![to("a.test", origin.addr())]).await;
-    assert!(stage.rig.control().hosts().await.unbuilt.is_empty());
+    assert!(stage.rig.control().hosts().unbuilt.is_empty());
 }
 
 #[tokio::test]

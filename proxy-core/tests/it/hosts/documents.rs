@@ -114,7 +114,7 @@ async fn a_host_without_upstreams_and_one_that_is_held_answer_503() {
     for host in ["empty.test", "held.test"] {
         assert_eq!(stage.get(host, "/").await.head.status(), 503, "{host}");
     }
-    let status = stage.rig.control().hosts().await;
+    let status = stage.rig.control().hosts();
     assert_eq!(status.without_upstreams.len(), 2);
 }
 

@@ -62,7 +62,7 @@ fn route(drawn: &Drawn) -> Route {
     aliases.dedup();
     match drawn.says {
         0 => held(&host),
-        1 => Route::Configured(name(&host)),
+        1 => Route::Configured(Arc::new(name(&host))),
         says => document(&host, &aliases, &format!("u{says}:1")),
     }
 }
