@@ -396,3 +396,6 @@ impl Report {
         }
     }
 }
+
+#[cfg(test)]
+mod many_hosts;
