@@ -22,6 +22,7 @@ mod status;
 mod tls;
 mod translate;
 mod watch;
+mod work;
 
 pub use self::cluster::{Cluster, Key};
 pub use self::files::{Certificate, CertificateFiles, Certificates, Files};

@@ -24,8 +24,8 @@ pub struct StoreSettings {
     pub prefix: String,
     /// How many changes and how many versions are kept of each host, at least 1. Default: 50.
     pub history: usize,
-    /// How long an operation may take, connecting apart. Default: 2 seconds for Redis, 5 for databases. Loading all routes may take
-    /// four times as long.
+    /// How long an operation may take; for Redis, connecting apart. Default: 2 seconds for Redis, 5 for databases. Loading
+    /// routes may take ten and four times as long.
     pub timeout: Option<Duration>,
 }
 

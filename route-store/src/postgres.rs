@@ -61,13 +61,14 @@ struct PostgresDatabase {
 // === impl PostgresDatabase ===
 
 impl PostgresDatabase {
-    /// Connects with the first operation. A statement that the server works on for longer than `patience` is ended by it, so that
-    /// nobody waits for a lock of one who has given up.
+    /// Connects with the first operation. The server ends what takes longer than anybody waits for, so that nobody waits for a
+    /// lock of one who has given up.
     fn new(options: PgConnectOptions, prefix: &str, patience: Duration) -> Self {
-        let limit = format!("{}ms", patience.as_millis().max(1));
+        let limit = |patience: Duration| format!("{}ms", patience.as_millis().max(1));
+        let (statement, idle) = (limit(patience * SqlStore::<Self>::LOAD), limit(patience));
         let options = options.application_name("doorway").options([
-            ("statement_timeout", limit.as_str()),
-            ("idle_in_transaction_session_timeout", limit.as_str()),
+            ("statement_timeout", statement.as_str()),
+            ("idle_in_transaction_session_timeout", idle.as_str()),
         ]);
         Self {
             pool: pool(CONNECTIONS, patience).connect_lazy_with(options.clone()),

@@ -90,11 +90,11 @@ impl Store for RedisStore {
     }
 
     fn routes(&self) -> Answer<'_, Routes> {
-        Box::pin(read::routes(self))
+        Box::pin(self.server.load(read::routes(self)))
     }
 
     fn changes(&self, known: Revision) -> Answer<'_, Changes> {
-        Box::pin(read::changes(self, known))
+        Box::pin(self.server.load(read::changes(self, known)))
     }
 
     fn route<'a>(&'a self, host: &'a str) -> Answer<'a, Option<StoredRoute>> {

@@ -20,8 +20,8 @@ pub type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 /// Routes that many replicas share, and what they keep beside them.
 ///
 /// A store keeps documents as they were written, whatever their schema version, and leaves judging them to the reader; hosts are lowercase.
-/// Each operation ends within a few seconds, by [`StoreError::Unavailable`] if nothing else. Dropping its future gives
-/// up waiting; the write may happen.
+/// Each operation ends within a few seconds, one that gives many routes within some twenty, by [`StoreError::Unavailable`]
+/// if nothing else. Dropping its future gives up waiting; the write may happen.
 ///
 /// What any implementation must do is the suite in the module `contract` (feature `contract`).
 pub trait Store: fmt::Debug + Send + Sync {

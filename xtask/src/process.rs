@@ -1,6 +1,7 @@
 //! Running other programs: cargo with its output passed through, and looking for tools.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -64,12 +65,18 @@ impl std::fmt::Display for Cargo {
     }
 }
 
-/// The first executable called `name` on the path or in the places where distributions hide servers.
+/// The first executable called `name` on the path or in the places where distributions hide servers. Debian keeps the
+/// versions of PostgreSQL apart.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let extra = ["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from);
+    let versions = fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten();
     env::split_paths(&path)
         .chain(extra)
+        .chain(versions.map(|version| version.path().join("bin")))
         .map(|directory| directory.join(name))
         .find(|file| file.is_file())
 }

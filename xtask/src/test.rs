@@ -8,7 +8,17 @@ use crate::metadata::Metadata;
 use crate::process::{Cargo, find};
 
 /// Programs that tests and the bench use when they are there.
-const TOOLS: [&str; 7] = ["nginx", "haproxy", "caddy", "consul", "skipper", "wrk", "h2load"];
+const TOOLS: [&str; 9] = [
+    "nginx",
+    "haproxy",
+    "caddy",
+    "consul",
+    "skipper",
+    "redis-server",
+    "postgres",
+    "wrk",
+    "h2load",
+];
 
 /// Runs every test and doc-test, then says which real servers are missing.
 pub(crate) fn run() -> Result<ExitCode> {

@@ -113,7 +113,9 @@ fn parts(
         reasons,
         is_guard_refused: false,
         is_unknown,
-        is_guarded: definitions.iter().any(|definition| definition.is_guarded),
+        is_guarded: definitions
+            .iter()
+            .any(|definition| !definition.handlers.is_empty()),
     })
 }
 
@@ -165,7 +167,7 @@ fn is_held(host: &HostName, refused: &Refused, parts: &BTreeMap<HostName, Vec<Pa
     if !refused.is_running && others().any(|part| part.is_running) {
         return false;
     }
-    let is_guarded = || others().count() > 0 && others().all(|part| part.definition.is_guarded);
+    let is_guarded = || others().count() > 0 && others().all(|part| part.definition.asks_for_login);
     refused.refusal.is_guard_refused || (refused.refusal.is_guarded && !is_guarded())
 }
 
@@ -179,7 +181,14 @@ fn hold(host: &HostName, place: &str, held: &mut BTreeMap<HostName, Held>) {
 /// The document of one host. `parts` come in the order of their names.
 fn document(host: &HostName, mut parts: Vec<Part>, found: &mut Assembled) {
     // Stable, so that names decide last. Who asks for a login is before who does not, so that it is asked for.
-    parts.sort_by_key(|part| (!part.is_running, !part.definition.is_guarded));
+    parts.sort_by_key(|part| {
+        let definition = &part.definition;
+        (
+            !part.is_running,
+            !definition.asks_for_login,
+            definition.handlers.is_empty(),
+        )
+    });
     let mut groups: Vec<Vec<&Part>> = Vec::new();
     for part in &parts {
         let is_its = |group: &&mut Vec<&Part>| {
@@ -207,7 +216,7 @@ fn document(host: &HostName, mut parts: Vec<Part>, found: &mut Assembled) {
             found
                 .invalid
                 .push(invalid(Some(host), &places, problems.to_string()));
-            if parts.iter().any(|part| part.definition.is_guarded) {
+            if parts.iter().any(|part| !part.definition.handlers.is_empty()) {
                 hold(host, &places, &mut found.held);
             }
         }
@@ -238,9 +247,16 @@ fn targets(
     targets
 }
 
+/// The upstreams of all with one route. One with handlers gets no requests that did not pass them.
 fn joined(group: &[&Part]) -> Vec<RawUpstream> {
+    let leader = group.first().map(|first| &first.definition.handlers);
+    let passed = |part: &&&Part| {
+        let own = &part.definition.handlers;
+        own.is_empty() || Some(own) == leader
+    };
     let mut upstreams: Vec<_> = group
         .iter()
+        .filter(passed)
         .flat_map(|part| part.upstreams.iter().cloned())
         .collect();
     upstreams.sort_by(|one, other| {

@@ -22,8 +22,8 @@ pub(super) struct Definition {
     pub(super) headers: Option<RawHeaders>,
     pub(super) load_balancing: Option<String>,
     pub(super) handlers: Vec<Value>,
-    /// Whether handlers may keep people out.
-    pub(super) is_guarded: bool,
+    /// Whether its handlers certainly ask for a login; others of them may keep people out too.
+    pub(super) asks_for_login: bool,
     pub(super) port: Option<u16>,
     pub(super) network: Option<String>,
     pub(super) weight: Option<u16>,
@@ -60,15 +60,20 @@ pub(super) fn definitions(
     if forms.plain() {
         found.append(&mut plain::definitions(labels, &mut refusal));
     }
+    let plain = found.len();
     if forms.proksi() {
         found.extend(proksi::definitions(labels, &mut refusal));
     }
     for (number, one) in found.iter().enumerate() {
-        let same = |other: &&Definition| one.hosts.first() == other.hosts.first() && one.paths == other.paths;
-        if found.iter().skip(number + 1).any(|other| same(&other)) {
+        // Routes of two forms are rarely meant both: one may ask for a login that the other has not.
+        let is_other_form = |other: usize| number < plain && other >= plain;
+        let mut others = found.iter().enumerate().skip(number + 1);
+        if others.any(|(at, other)| {
+            one.hosts.first() == other.hosts.first() && (one.paths == other.paths || is_other_form(at))
+        }) {
             let host = one.hosts.first().map_or("", String::as_str);
             refusal.reasons.push(format!(
-                "two routes are for the same paths of `{host}`: remove one"
+                "two routes are for the same paths of `{host}`, or are of two forms: remove one"
             ));
         }
     }
@@ -82,7 +87,8 @@ pub(super) fn definitions(
     );
     refusal.hosts.sort();
     refusal.hosts.dedup();
-    refusal.is_guarded |= refusal.is_guard_refused || found.iter().any(|definition| definition.is_guarded);
+    refusal.is_guarded |=
+        refusal.is_guard_refused || found.iter().any(|definition| !definition.handlers.is_empty());
     Err(refusal)
 }
 

@@ -58,10 +58,18 @@ impl State {
         all.into_iter()
     }
 
+    fn by_path(&self) -> BTreeMap<&Path, &FileState> {
+        self.files
+            .iter()
+            .map(|file| (file.path.as_path(), file))
+            .collect()
+    }
+
     /// Whether anything is not as it was when it was read.
     pub(super) fn differs(&self, look: &Look) -> bool {
+        let files = self.by_path();
         let listed = look.files.iter().filter_map(|(path, seen)| {
-            let file = self.files.iter().find(|file| file.path == *path);
+            let file = files.get(path.as_path()).copied();
             // One that is gone and forgotten is not news.
             (file.is_some() || *seen != Seen::Missing).then_some((file, seen))
         });
@@ -80,9 +88,10 @@ impl State {
     /// What is known after a look.
     pub(super) fn next(&self, look: &Look, settings: &FileSettings) -> Self {
         let before = Documents::of(&self.routes);
+        let known = self.by_path();
         let mut files = Vec::with_capacity(look.files.len());
         for (path, seen) in &look.files {
-            let earlier = self.files.iter().find(|file| file.path == *path);
+            let earlier = known.get(path.as_path()).copied();
             let file = match earlier {
                 Some(file) if file.seen == *seen && file.imports_are_in(look) => file.clone(),
                 _ => FileState::read(path, seen, earlier, look, &before, settings),
@@ -112,8 +121,9 @@ impl State {
 
     /// Logs what is new against an earlier state.
     pub(super) fn tell(&self, earlier: &Self) {
+        let earlier = earlier.by_path();
         for file in &self.files {
-            let before = earlier.files.iter().find(|before| before.path == file.path);
+            let before = earlier.get(file.path.as_path()).copied();
             let path = file.path.display();
             let is_new =
                 before.is_none_or(|before| before.seen != file.seen || before.imports != file.imports);
@@ -136,6 +146,9 @@ impl State {
 /// the routes that others define are.
 fn drop_what_moved(files: &mut Vec<FileState>) {
     let is_gone = |file: &FileState| file.seen == Seen::Missing;
+    if !files.iter().any(is_gone) {
+        return;
+    }
     let defined = files
         .iter()
         .filter(|file| !is_gone(file))
@@ -201,15 +214,23 @@ impl FileState {
             .map(|document| before.same(document))
             .collect();
         self.others = read.others;
+        if read.faults.is_empty() {
+            return;
+        }
+        let earlier = Documents::of(earlier.map_or(&[], |file| &file.documents));
+        let mut defined: BTreeSet<HostName> = self
+            .documents
+            .iter()
+            .map(|document| document.host().clone())
+            .collect();
         for fault in read.faults {
             let host = fault
                 .host
                 .as_deref()
                 .and_then(|host| host.parse::<HostName>().ok());
-            let earlier = earlier.into_iter().flat_map(|file| &file.documents);
-            let earlier = host.and_then(|host| earlier.into_iter().find(|document| *document.host() == host));
-            let is_defined = |host: &HostName| self.documents.iter().any(|document| document.host() == host);
-            let kept = earlier.filter(|document| !is_defined(document.host()));
+            // Of two that are wrong for one host, the first stands for what was there before.
+            let host = host.filter(|host| defined.insert(host.clone()));
+            let kept = host.and_then(|host| earlier.first(&host));
             self.invalid.push(Invalid {
                 host: fault.host,
                 place: place(&self.path, fault.line),
@@ -331,6 +352,10 @@ impl<'d> Documents<'d> {
             by_host.entry(document.host()).or_default().push(document);
         }
         Self(by_host)
+    }
+
+    fn first(&self, host: &HostName) -> Option<&'d Arc<HostDocument>> {
+        self.0.get(host)?.first().copied()
     }
 
     /// The earlier one if it says the same: then nobody needs to compare it again.

@@ -13,8 +13,8 @@ use super::files::CertificateFiles;
 use super::paths::Place;
 use crate::snapshot::{Held, Route};
 
-/// What an Ingress serves at a place.
-#[derive(Clone, Debug)]
+/// What an Ingress serves at a place. It is not shown, as accounts and keys may be in it.
+#[derive(Clone)]
 pub(super) struct Claim {
     pub(super) owner: Key,
     pub(super) place: Place,
@@ -25,7 +25,7 @@ pub(super) struct Claim {
 }
 
 /// All claims of a host, the oldest Ingress first.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Claims {
     places: BTreeMap<(bool, String), Claim>,
     default: Option<Claim>,

@@ -34,6 +34,13 @@ const SILENCE: Duration = Duration::from_secs(310);
 /// If files are missing or say something else than expected. Nothing is connected to yet.
 pub(super) async fn client(access: &Access) -> Result<Client, ClientError> {
     let mut config = match access {
+        Access::Automatic => match Config::incluster() {
+            Ok(config) => config,
+            Err(_) => {
+                let config = Config::from_kubeconfig(&KubeConfigOptions::default()).await;
+                config.map_err(ClientError::Kubeconfig)?
+            }
+        },
         Access::InCluster => Config::incluster().map_err(ClientError::InCluster)?,
         Access::Kubeconfig { path, context } => {
             let file = Kubeconfig::read_from(path).map_err(ClientError::Kubeconfig)?;

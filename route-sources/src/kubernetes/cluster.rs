@@ -17,8 +17,8 @@ pub struct Key {
     pub name: String,
 }
 
-/// The resources that routes are made of.
-#[derive(Clone, Debug, Default)]
+/// The resources that routes are made of. Shown, it tells only how many there are, as Secrets are among them.
+#[derive(Clone, Default)]
 pub struct Cluster {
     /// What is served.
     pub ingresses: BTreeMap<Key, Ingress>,
@@ -66,6 +66,18 @@ impl fmt::Display for Key {
 
 // === impl Cluster ===
 
+impl fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cluster")
+            .field("ingresses", &self.ingresses.len())
+            .field("classes", &self.classes.len())
+            .field("services", &self.services.len())
+            .field("slices", &self.slices.len())
+            .field("secrets", &self.secrets.len())
+            .finish()
+    }
+}
+
 impl Cluster {
     /// The EndpointSlices of each Service, so that nobody searches them all for each path.
     pub(super) fn slices_by_service(&self) -> BTreeMap<Key, Vec<&EndpointSlice>> {
@@ -78,5 +90,27 @@ impl Cluster {
             }
         }
         by_service
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::ByteString;
+
+    use super::*;
+
+    #[test]
+    fn a_cluster_that_is_shown_shows_no_secret() {
+        let secret = Secret {
+            data: Some([("hidden".to_owned(), ByteString(b"hidden".to_vec()))].into()),
+            ..Secret::default()
+        };
+        let mut cluster = Cluster::default();
+        cluster.secrets.insert(Key::new("shop", "a"), secret);
+        let shown = format!("{cluster:?}");
+        assert!(
+            shown.contains("secrets: 1") && !shown.contains("hidden"),
+            "{shown}"
+        );
     }
 }

@@ -197,3 +197,58 @@ fn hex(parts: &[&[u8]], bytes: usize) -> String {
         text
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::ByteString;
+
+    use super::*;
+
+    const A: (&str, &str) = (
+        include_str!("../../tests/it/kubernetes/pem/a.crt"),
+        include_str!("../../tests/it/kubernetes/pem/a.key"),
+    );
+    const B: (&str, &str) = (
+        include_str!("../../tests/it/kubernetes/pem/b.crt"),
+        include_str!("../../tests/it/kubernetes/pem/b.key"),
+    );
+
+    fn wanted(pair: (&str, &str)) -> BTreeMap<Key, Option<Secret>> {
+        let bytes = |text: &str| ByteString(text.as_bytes().to_vec());
+        let data = [("tls.crt", pair.0), ("tls.key", pair.1)];
+        let data = data.map(|(name, text)| (name.to_owned(), bytes(text)));
+        let secret = Secret {
+            data: Some(data.into()),
+            type_: Some("kubernetes.io/tls".to_owned()),
+            ..Secret::default()
+        };
+        [(Key::new("shop", "cert"), Some(secret))].into()
+    }
+
+    #[test]
+    fn files_outlive_their_use_by_one_clean_up() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut files = Files::new(directory.path());
+        let name = |certificates: &Certificates| {
+            let files = certificates.values().next().unwrap().files.clone();
+            files.unwrap().key
+        };
+        let old = name(&files.update(&wanted(A)));
+        files.remove_unused();
+        let new = name(&files.update(&wanted(B)));
+        files.remove_unused();
+        assert!(
+            old.exists() && new.exists(),
+            "somebody may be about to read the old one"
+        );
+        files.remove_unused();
+        assert!(!old.exists() && new.exists());
+    }
+
+    #[test]
+    fn names_of_any_length_fit_and_differ() {
+        let long = |last: &str| start(&Key::new("n".repeat(63), format!("{}{last}", "a.".repeat(120))));
+        assert!(long("x").len() < 180);
+        assert_ne!(long("x"), long("y"));
+    }
+}

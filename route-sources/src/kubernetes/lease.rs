@@ -33,7 +33,7 @@ pub(super) struct Leases {
 enum Place {
     Store(Arc<dyn Store>),
     /// What another has written last, and since when it stands there by our own clock: clocks of others may be wrong.
-    Cluster(Api<Lease>, Option<(Option<String>, Instant)>),
+    Cluster(Box<Api<Lease>>, Option<(Option<String>, Instant)>),
 }
 
 /// Why nobody knows whose a lease is.
@@ -54,7 +54,11 @@ impl Leases {
         settings: &Settings,
         clock: fn() -> SystemTime,
     ) -> Self {
-        let in_cluster = || Api::namespaced(client.clone(), &settings.lease_namespace);
+        let service = settings.publish_service.as_deref();
+        let namespace = service
+            .and_then(|service| service.split_once('/'))
+            .map_or("default", |(namespace, _)| namespace);
+        let in_cluster = || Box::new(Api::namespaced(client.clone(), namespace));
         Self {
             place: store.map_or_else(|| Place::Cluster(in_cluster(), None), Place::Store),
             identity: settings.identity.clone(),

@@ -9,7 +9,7 @@ use route_store::HostName;
 /// How a cluster is read, and what is made of it.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How the API is reached. Default: [`Access::InCluster`].
+    /// How the API is reached.
     pub access: Access,
     /// The class whose Ingresses are served. Default: `doorway`.
     pub class: String,
@@ -22,7 +22,7 @@ pub struct Settings {
     /// then they are reported.
     pub default_host: Option<HostName>,
     /// The Service, as `namespace/name`, whose addresses are written into the status of Ingresses. Default: none, and no
-    /// status is written.
+    /// status is written. The Lease object that decides who writes it, where there is no store, is in that namespace too.
     pub publish_service: Option<String>,
     /// Where certificates are written; only the proxy should be able to read it.
     pub tls_directory: PathBuf,
@@ -42,15 +42,15 @@ pub struct Settings {
     pub patience: Duration,
     /// For how long one replica writes status. Default: 30 seconds.
     pub lease: Duration,
-    /// The namespace of the Lease object, where there is no store to decide who writes status. Default: `default`.
-    pub lease_namespace: String,
-    /// What tells this replica from all others. Default: `doorway`.
+    /// What tells this replica from all others, such as the name of its pod.
     pub identity: String,
 }
 
 /// How the API of a cluster is reached.
 #[derive(Clone)]
 pub enum Access {
+    /// As in a pod, else as the usual kubeconfig file says: that of `KUBECONFIG`, or `~/.kube/config`.
+    Automatic,
     /// With what Kubernetes puts into each of its pods.
     InCluster,
     /// As a kubeconfig file says.
@@ -74,8 +74,8 @@ pub enum Access {
 // === impl Settings ===
 
 impl Settings {
-    /// The defaults, with certificates below `tls_directory`.
-    pub fn new(access: Access, tls_directory: impl Into<PathBuf>) -> Self {
+    /// The defaults.
+    pub fn new(access: Access, tls_directory: impl Into<PathBuf>, identity: impl Into<String>) -> Self {
         Self {
             access,
             class: "doorway".to_owned(),
@@ -92,8 +92,7 @@ impl Settings {
             retry: Duration::from_millis(500),
             patience: Duration::from_secs(5),
             lease: Duration::from_secs(30),
-            lease_namespace: "default".to_owned(),
-            identity: "doorway".to_owned(),
+            identity: identity.into(),
         }
     }
 }
@@ -103,6 +102,7 @@ impl Settings {
 impl fmt::Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Automatic => f.write_str("Automatic"),
             Self::InCluster => f.write_str("InCluster"),
             Self::Kubeconfig { path, context } => f
                 .debug_struct("Kubeconfig")

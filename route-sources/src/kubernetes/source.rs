@@ -1,14 +1,12 @@
 //! The source: watches become snapshots.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, SelectAll};
-use k8s_openapi::api::core::v1::Secret;
 use kube::Client;
-use route_store::{HostName, Store};
+use route_store::Store;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -16,15 +14,12 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::client::client;
-use super::cluster::Key;
-use super::files::{Certificates, Files};
 use super::lease::Leases;
 use super::settings::Settings;
-use super::status::{Orders, StatusWriter, orders};
-use super::tls::wanted_certificates;
-use super::translate::translate;
+use super::status::{Orders, StatusWriter};
 use super::watch::{Known, Told, parts, watches};
-use crate::snapshot::{Publisher, Route, Snapshot};
+use super::work::Work;
+use crate::snapshot::{Invalid, Publisher, Route, Snapshot};
 
 /// Routes of the Ingresses of a cluster.
 #[derive(Debug)]
@@ -67,17 +62,15 @@ impl KubernetesSource {
         };
         let (sender, receiver) = watch::channel(Orders::default());
         let leases = Leases::new(self.store, &client, &self.settings, self.clock);
-        let writer = StatusWriter::new(client.clone(), leases, receiver, self.settings.lease);
+        let writer = StatusWriter::new(client.clone(), leases, receiver, &self.settings);
+        let settings = Arc::new(self.settings);
         let watching = Watching {
-            known: Known::new(parts(&self.settings.namespaces)),
-            files: Some(Files::new(&self.settings.tls_directory)),
-            certificates: Certificates::new(),
-            wanted: BTreeMap::new(),
-            routes: BTreeMap::new(),
+            known: Known::new(parts(&settings.namespaces)),
+            work: Some(Work::new(Arc::clone(&settings))),
             last: None,
             orders: sender,
             publisher: self.publisher,
-            settings: self.settings,
+            settings,
             client,
         };
         tokio::join!(Box::pin(watching.run(stop.clone())), Box::pin(writer.run(stop)));
@@ -106,16 +99,13 @@ impl KubernetesSource {
 
 /// The watches at work.
 struct Watching {
-    settings: Settings,
+    settings: Arc<Settings>,
     client: Client,
     publisher: Publisher,
     orders: watch::Sender<Orders>,
     known: Known,
-    /// Absent while a thread has them.
-    files: Option<Files>,
-    certificates: Certificates,
-    wanted: BTreeMap<Key, Option<Secret>>,
-    routes: BTreeMap<HostName, Route>,
+    /// Absent while a thread has it.
+    work: Option<Work>,
     last: Option<Snapshot>,
 }
 
@@ -143,7 +133,7 @@ impl Watching {
                 }
                 Some(heard) = told.next() => {
                     if self.hear(heard) {
-                        let soon = Instant::now() + self.pause();
+                        let soon = Instant::now() + self.settings.settle;
                         due = Some(due.map_or(soon, |due| due.min(soon)));
                     }
                 }
@@ -157,17 +147,14 @@ impl Watching {
 
     /// Whether a snapshot is due. Before all lists are in, only a failure is worth one.
     fn hear(&mut self, told: Told) -> bool {
-        let failed = told.what.is_err();
-        if let Err(failure) = &told.what
-            && !failure.is_usual()
+        let failure = told.what.as_ref().err().cloned();
+        let is_news = self.known.hear(told);
+        if let Some(failure) = &failure
+            && is_news
         {
             warn!(reason = failure.reason, "a watch of Kubernetes has failed");
         }
-        self.known.hear(told) && (failed || self.known.is_complete())
-    }
-
-    fn pause(&self) -> std::time::Duration {
-        self.settings.settle
+        is_news && (failure.is_some() || self.known.is_complete())
     }
 
     async fn publish(&mut self) {
@@ -178,40 +165,38 @@ impl Watching {
             self.publish_changed(Vec::new(), invalid, stale);
             return;
         }
-        self.write_certificates().await;
-        let translation = translate(&self.known.cluster, &self.certificates, &self.settings);
-        invalid.extend(translation.invalid);
-        invalid.extend(super::status::problem(&self.known.cluster, &self.settings));
-        let routes = self.keep_same(translation.routes);
-        self.publish_changed(routes, invalid, stale);
-        let orders = orders(&self.known.cluster, &self.settings, &translation.ours);
+        let cluster = Arc::clone(&self.known.cluster);
+        let Some(done) = self.on_a_thread(move |work| work.run(&cluster)).await else {
+            return;
+        };
+        invalid.extend(done.invalid);
+        self.publish_changed(done.routes, invalid, stale);
         self.orders.send_if_modified(|there| {
-            let is_other = *there != orders;
-            *there = orders;
+            let is_other = *there != done.orders;
+            *there = done.orders;
             is_other
         });
-        self.remove_unused().await;
+        self.on_a_thread(Work::remove_unused).await;
     }
 
-    /// What is as before stays the same value.
-    fn keep_same(&mut self, routes: Vec<Route>) -> Vec<Route> {
-        let kept: Vec<Route> = routes
-            .into_iter()
-            .map(|route| match (self.routes.get(route.host()), &route) {
-                (Some(there @ Route::Document(old)), Route::Document(new)) if old == new => there.clone(),
-                (Some(there @ Route::Held(old)), Route::Held(new)) if old == new => there.clone(),
-                _ => route,
-            })
-            .collect();
-        self.routes = kept
-            .iter()
-            .map(|route| (route.host().clone(), route.clone()))
-            .collect();
-        kept
+    /// Works where nobody waits for the thread: clusters are large, and disks slow.
+    async fn on_a_thread<T: Send + 'static>(
+        &mut self,
+        job: impl FnOnce(&mut Work) -> T + Send + 'static,
+    ) -> Option<T> {
+        let work = self.work.take();
+        let mut work = work.unwrap_or_else(|| Work::new(Arc::clone(&self.settings)));
+        let done = spawn_blocking(move || {
+            let result = job(&mut work);
+            (work, result)
+        });
+        let (work, result) = done.await.ok()?;
+        self.work = Some(work);
+        Some(result)
     }
 
     /// A snapshot that says the same as the last one is nobody's business.
-    fn publish_changed(&mut self, routes: Vec<Route>, invalid: Vec<crate::Invalid>, stale: Option<String>) {
+    fn publish_changed(&mut self, routes: Vec<Route>, invalid: Vec<Invalid>, stale: Option<String>) {
         if let Some(last) = &self.last {
             let same_routes = last.routes.len() == routes.len()
                 && last
@@ -237,43 +222,5 @@ impl Watching {
         };
         self.last = Some(snapshot.clone());
         self.publisher.publish(snapshot);
-    }
-
-    async fn write_certificates(&mut self) {
-        let wanted = wanted_certificates(&self.known.cluster, &self.settings);
-        let is_fine = self
-            .certificates
-            .values()
-            .all(|certificate| certificate.problem.is_none());
-        if is_fine && wanted == self.wanted {
-            return;
-        }
-        let Some(mut files) = self.files.take() else {
-            return;
-        };
-        let asked = wanted.clone();
-        let written = spawn_blocking(move || {
-            let certificates = files.update(&asked);
-            (files, certificates)
-        });
-        if let Ok((files, certificates)) = written.await {
-            self.files = Some(files);
-            self.certificates = certificates;
-            self.wanted = wanted;
-        } else {
-            self.files = Some(Files::new(&self.settings.tls_directory));
-        }
-    }
-
-    async fn remove_unused(&mut self) {
-        let Some(mut files) = self.files.take() else {
-            return;
-        };
-        let removed = spawn_blocking(move || {
-            files.remove_unused();
-            files
-        });
-        let files = removed.await.ok();
-        self.files = Some(files.unwrap_or_else(|| Files::new(&self.settings.tls_directory)));
     }
 }

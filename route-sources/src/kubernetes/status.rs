@@ -1,5 +1,8 @@
 //! Where Ingresses are reached, written into their status.
 
+mod warning;
+
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use k8s_openapi::api::networking::v1::{Ingress, IngressLoadBalancerIngress};
@@ -12,6 +15,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
+use self::warning::{Warner, Warning, warnings};
 use super::cluster::{Cluster, Key};
 use super::lease::{LeaseError, Leases};
 use super::settings::Settings;
@@ -23,6 +27,8 @@ pub(super) struct Orders {
     addresses: Vec<IngressLoadBalancerIngress>,
     /// The Ingresses whose status says something else.
     ingresses: Vec<Key>,
+    /// What owners are told.
+    warnings: Vec<Warning>,
 }
 
 /// Writes status, while this replica has the lease.
@@ -34,6 +40,7 @@ pub(super) struct StatusWriter {
     retry: Duration,
     /// Whether the lease may be ours.
     held: bool,
+    warner: Warner,
 }
 
 /// Why status was not written.
@@ -60,7 +67,12 @@ const TRIES: usize = 5;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What the status of our Ingresses should say, and which do not say so.
-pub(super) fn orders(cluster: &Cluster, settings: &Settings, ours: &[Key]) -> Orders {
+pub(super) fn orders(
+    cluster: &Cluster,
+    settings: &Settings,
+    ours: &[Key],
+    lost: &BTreeMap<Key, Vec<String>>,
+) -> Orders {
     let addresses = addresses(cluster, settings);
     if addresses.is_empty() {
         return Orders::default();
@@ -70,7 +82,11 @@ pub(super) fn orders(cluster: &Cluster, settings: &Settings, ours: &[Key]) -> Or
         ingress.is_some_and(|ingress| written(ingress) != addresses)
     };
     let ingresses = ours.iter().filter(differs).cloned().collect();
-    Orders { addresses, ingresses }
+    Orders {
+        addresses,
+        ingresses,
+        warnings: warnings(cluster, lost),
+    }
 }
 
 /// What is wrong with the Service that status is taken from.
@@ -138,14 +154,16 @@ impl StatusWriter {
         client: Client,
         leases: Leases,
         orders: watch::Receiver<Orders>,
-        lease: Duration,
+        settings: &Settings,
     ) -> Self {
+        let warner = Warner::new(client.clone(), &settings.controller, &settings.identity);
         Self {
             client,
             leases,
             orders,
-            retry: lease / 3,
+            retry: settings.lease / 3,
             held: false,
+            warner,
         }
     }
 
@@ -172,7 +190,8 @@ impl StatusWriter {
 
     /// One round. Says after how long another is needed, if one is.
     async fn round(&mut self, orders: &Orders) -> Option<Duration> {
-        if orders.ingresses.is_empty() {
+        let has_news = self.warner.has_news(&orders.warnings);
+        if orders.ingresses.is_empty() && !has_news {
             return None;
         }
         self.held = match timeout(PATIENCE, self.leases.acquire()).await {
@@ -186,6 +205,7 @@ impl StatusWriter {
         if !self.held {
             return Some(self.retry);
         }
+        self.warner.tell(&orders.warnings).await;
         let since = Instant::now();
         let mut again = None;
         for key in &orders.ingresses {

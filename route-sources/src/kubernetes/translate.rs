@@ -32,6 +32,8 @@ pub struct Translation {
     pub invalid: Vec<Invalid>,
     /// The Ingresses of our class, sorted.
     pub ours: Vec<Key>,
+    /// What Ingresses have lost to older ones, in words for their owners.
+    pub lost: BTreeMap<Key, Vec<String>>,
 }
 
 /// Makes one document per host of all Ingresses of our class. It depends on nothing but what it is given.
@@ -65,8 +67,9 @@ pub fn translate(cluster: &Cluster, certificates: &Certificates, settings: &Sett
     ours.sort();
     Translation {
         routes,
-        invalid: joined.report.into_sorted(),
         ours,
+        lost: std::mem::take(&mut joined.report.lost),
+        invalid: joined.report.into_sorted(),
     }
 }
 

@@ -19,8 +19,7 @@ pub(super) use self::known::{Kind, Known, Part};
 mod failure;
 mod known;
 
-/// What a watch says.
-#[derive(Debug)]
+/// What a watch says. Neither this nor what it holds is shown, as there are Secrets among it.
 pub(super) struct Told {
     /// Which watch.
     pub(super) part: usize,
@@ -29,28 +28,26 @@ pub(super) struct Told {
 }
 
 /// A change of one kind.
-#[derive(Debug)]
 pub(super) enum Change {
     /// Everything is listed from here on; what is known counts until that is complete.
     Begin,
     /// This is in the list.
-    Listed(Box<Object>),
+    Listed(Object),
     /// The list is complete.
     Complete,
     /// This is new or other.
-    Put(Box<Object>),
+    Put(Object),
     /// This is gone.
-    Gone(Box<Object>),
+    Gone(Object),
 }
 
 /// A resource of any kind.
-#[derive(Debug)]
 pub(super) enum Object {
-    Ingress(Ingress),
-    Class(IngressClass),
-    Service(Service),
-    Slice(EndpointSlice),
-    Secret(Secret),
+    Ingress(Box<Ingress>),
+    Class(Box<IngressClass>),
+    Service(Box<Service>),
+    Slice(Box<EndpointSlice>),
+    Secret(Box<Secret>),
 }
 
 /// Releases of Helm are many, large, and of no use here.
@@ -66,11 +63,21 @@ pub(super) fn watches(
         .iter()
         .enumerate()
         .map(|(number, part)| match part.kind {
-            Kind::Ingresses => follow(api(client, part), number, retry, Object::Ingress),
-            Kind::Classes => follow(Api::all(client.clone()), number, retry, Object::Class),
-            Kind::Services => follow(api(client, part), number, retry, Object::Service),
-            Kind::Slices => follow(api(client, part), number, retry, Object::Slice),
-            Kind::Secrets => follow(api(client, part), number, retry, Object::Secret),
+            Kind::Ingresses => follow(api(client, part), number, retry, |one| {
+                Object::Ingress(Box::new(one))
+            }),
+            Kind::Classes => follow(Api::all(client.clone()), number, retry, |one| {
+                Object::Class(Box::new(one))
+            }),
+            Kind::Services => follow(api(client, part), number, retry, |one| {
+                Object::Service(Box::new(one))
+            }),
+            Kind::Slices => follow(api(client, part), number, retry, |one| {
+                Object::Slice(Box::new(one))
+            }),
+            Kind::Secrets => follow(api(client, part), number, retry, |one| {
+                Object::Secret(Box::new(one))
+            }),
         })
         .collect()
 }
@@ -167,7 +174,6 @@ where
 const LONGEST: u32 = 60;
 
 fn change<K>(event: Event<K>, wrap: fn(K) -> Object) -> Change {
-    let wrap = |object| Box::new(wrap(object));
     match event {
         Event::Init => Change::Begin,
         Event::InitApply(object) => Change::Listed(wrap(object)),

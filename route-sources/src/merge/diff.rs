@@ -54,3 +54,57 @@ fn ahead(list: &[Route], sought: &Route) -> Option<usize> {
 fn rest(list: &[Route], from: usize) -> &[Route] {
     list.get(from..).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn routes(names: &[&str]) -> Vec<Route> {
+        names
+            .iter()
+            .map(|name| Route::Configured(std::sync::Arc::new(name.parse().unwrap())))
+            .collect()
+    }
+
+    /// What goes and what comes, by name.
+    fn hosts(old: &[&str], new: &[&str]) -> (Vec<String>, Vec<String>) {
+        let (old, new) = (routes(old), routes(new));
+        let diff = diff(&old, &new);
+        let names = |routes: &[&Route]| routes.iter().map(|route| route.host().to_string()).collect();
+        (names(&diff.gone), names(&diff.come))
+    }
+
+    #[test]
+    fn one_change_costs_no_more_than_one() {
+        let all = ["a", "b", "c", "d"];
+        let none = Vec::<String>::new();
+        assert_eq!(hosts(&all, &all), (none.clone(), none.clone()));
+        assert_eq!(
+            hosts(&all, &["a", "x", "b", "c", "d"]),
+            (none.clone(), vec!["x".to_owned()])
+        );
+        assert_eq!(
+            hosts(&all, &["a", "c", "d"]),
+            (vec!["b".to_owned()], none.clone())
+        );
+        assert_eq!(
+            hosts(&["b", "c"], &["a", "b", "c", "d"]),
+            (none, vec!["a".to_owned(), "d".to_owned()])
+        );
+        assert_eq!(
+            hosts(&all, &["a", "x", "c", "d"]),
+            (vec!["b".to_owned()], vec!["x".to_owned()])
+        );
+        assert_eq!(hosts(&all, &[]).0, all);
+    }
+
+    #[test]
+    fn lists_in_another_order_are_gone_through_to_their_ends() {
+        let (gone, come) = hosts(&["a", "b", "c"], &["c", "b", "a"]);
+        assert_eq!(gone.len(), come.len());
+        assert!(
+            gone.len() < 3,
+            "one of them at least is where it was, beside the others"
+        );
+    }
+}

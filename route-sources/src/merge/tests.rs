@@ -148,6 +148,25 @@ fn of_two_for_one_host_in_a_source_the_first_counts_and_the_other_is_told() {
 }
 
 #[test]
+fn the_second_counts_once_the_first_has_gone_however_far_it_is() {
+    let others: Vec<_> = (0..100).map(|number| held(&format!("h{number}.test"))).collect();
+    let (first, second) = (
+        document("a.test", &[], "first:1"),
+        document("a.test", &[], "second:1"),
+    );
+    let mut all = vec![first];
+    all.extend(others);
+    all.push(second);
+    let mut merge = Merge::default();
+    merge.update(Kind::File, snapshot(&all));
+    let delta = merge.update(Kind::File, snapshot(&all[1..]));
+    assert_eq!(told(&delta), ["a.test second:1"]);
+    // And the first again, in front of it.
+    let delta = merge.update(Kind::File, snapshot(&all));
+    assert_eq!(told(&delta), ["a.test first:1"]);
+}
+
+#[test]
 fn a_route_that_is_held_wins_like_a_document() {
     let mut merge = Merge::default();
     merge.update(Kind::File, snapshot(&[document("a.test", &[], "file:1")]));

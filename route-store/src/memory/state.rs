@@ -14,6 +14,8 @@ pub(super) struct State {
     number: u64,
     keep: usize,
     routes: BTreeMap<String, StoredRoute>,
+    /// Hosts by the revision of their route.
+    order: BTreeMap<u64, String>,
     past: BTreeMap<String, Past>,
     /// Deleted hosts by the revision that deleted them.
     deleted: BTreeMap<u64, String>,
@@ -52,6 +54,7 @@ impl State {
             number: 0,
             keep,
             routes: BTreeMap::new(),
+            order: BTreeMap::new(),
             past: BTreeMap::new(),
             deleted: BTreeMap::new(),
             floor: 0,
@@ -84,16 +87,18 @@ impl State {
         if known.epoch != self.epoch || known.number > self.number || known.number < self.floor {
             return Changes::All(self.routes());
         }
-        let routes = self.routes.values().filter(|route| route.revision > known.number);
-        let mut deleted: Vec<String> = self
-            .deleted
-            .range(known.number.saturating_add(1)..)
-            .map(|(_, host)| host.clone())
+        let later = known.number.saturating_add(1)..;
+        let changed = self.order.range(later.clone());
+        let mut routes: Vec<StoredRoute> = changed
+            .filter_map(|(_, host)| self.routes.get(host))
+            .cloned()
             .collect();
+        routes.sort_by(|one, other| one.host.cmp(&other.host));
+        let mut deleted: Vec<String> = self.deleted.range(later).map(|(_, host)| host.clone()).collect();
         deleted.sort();
         Changes::Some {
             revision: self.revision(),
-            routes: routes.cloned().collect(),
+            routes,
             deleted,
         }
     }
@@ -118,9 +123,10 @@ impl State {
 
     pub(super) fn delete(&mut self, host: &str, terms: Terms<'_>, at: u64) -> Result<Revision, StoreError> {
         self.expect(host, terms)?;
-        if self.routes.remove(host).is_none() {
+        let Some(route) = self.routes.remove(host) else {
             return Ok(self.revision());
-        }
+        };
+        self.order.remove(&route.revision);
         let number = self.record(host, What::Delete, terms, at);
         self.past.entry(host.to_owned()).or_default().deleted = Some(number);
         self.deleted.insert(number, host.to_owned());
@@ -195,7 +201,10 @@ impl State {
             schema_version,
             document,
         };
-        self.routes.insert(host, route);
+        self.order.insert(self.number, host.clone());
+        if let Some(before) = self.routes.insert(host, route) {
+            self.order.remove(&before.revision);
+        }
     }
 }
 
@@ -221,5 +230,42 @@ impl Past {
             author: entry.author.clone(),
             at: entry.at,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Expected;
+
+    const TERMS: Terms<'static> = Terms {
+        author: "tester",
+        expected: Expected::Any,
+    };
+
+    #[test]
+    fn the_oldest_deletions_are_forgotten_with_the_past_of_their_hosts() {
+        let mut state = State::new(Epoch::random().unwrap(), 3);
+        let document = Document {
+            schema_version: 2,
+            text: "{}",
+        };
+        let begun = state.revision();
+        let mut first = None;
+        for number in 0..=TOMBSTONES {
+            let host = format!("h{number}.test");
+            state.put(host.clone(), document, TERMS, 0).unwrap();
+            let revision = state.delete(&host, TERMS, 0).unwrap();
+            first.get_or_insert(revision);
+        }
+        let first = first.unwrap();
+        assert!(matches!(state.changes(begun), Changes::All(_)));
+        let Changes::Some { deleted, .. } = state.changes(first) else {
+            panic!("all routes for those who know the last deletion that is forgotten");
+        };
+        assert_eq!(deleted.len(), TOMBSTONES);
+        assert_eq!(state.changes_of("h0.test"), []);
+        assert_eq!(state.changes_of("h1.test").len(), 2);
+        assert!(state.order.is_empty());
     }
 }

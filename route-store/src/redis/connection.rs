@@ -15,6 +15,9 @@ use tokio::time::timeout;
 use super::KIND;
 use crate::store::StoreError;
 
+/// How much longer loading all routes may take than any other operation.
+const LOAD: u32 = 10;
+
 /// A server, or the node of a cluster that has the slot of the prefix.
 pub(super) struct Server {
     patience: Duration,
@@ -65,6 +68,17 @@ impl Server {
         script: &ScriptInvocation<'_>,
     ) -> Result<T, StoreError> {
         self.run(Work::Script(script)).await
+    }
+
+    /// Does what takes many parts, within the time for that.
+    pub(super) async fn load<T>(
+        &self,
+        parts: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let patience = self.patience * LOAD;
+        timeout(patience, parts)
+            .await
+            .unwrap_or_else(|_| Err(late(patience)))
     }
 
     /// Runs a command.

@@ -18,9 +18,6 @@ use crate::store::{
     Value,
 };
 
-/// How much longer loading all routes may take than any other operation.
-const LOAD: u32 = 4;
-
 /// A store on a database.
 pub(crate) struct SqlStore<E> {
     pub(super) engine: E,
@@ -47,6 +44,9 @@ pub(crate) struct Late(pub(crate) Duration);
 // === impl SqlStore ===
 
 impl<E: Engine> SqlStore<E> {
+    /// How much longer loading all routes may take than any other operation.
+    pub(crate) const LOAD: u32 = 4;
+
     pub(crate) fn new(engine: E, prefix: &str, history: usize) -> Self {
         Self {
             engine,
@@ -142,11 +142,11 @@ impl<E: Engine> Store for SqlStore<E> {
     }
 
     fn routes(&self) -> Answer<'_, Routes> {
-        Box::pin(self.run(self.patience() * LOAD, || read::routes(self)))
+        Box::pin(self.run(self.patience() * Self::LOAD, || read::routes(self)))
     }
 
     fn changes(&self, known: Revision) -> Answer<'_, Changes> {
-        Box::pin(self.run(self.patience() * LOAD, move || read::changes(self, known)))
+        Box::pin(self.run(self.patience() * Self::LOAD, move || read::changes(self, known)))
     }
 
     fn route<'a>(&'a self, host: &'a str) -> Answer<'a, Option<StoredRoute>> {
@@ -226,7 +226,7 @@ impl<E: Engine> Store for SqlStore<E> {
 
     fn migrate(&self) -> Answer<'_, MigrateReport> {
         Box::pin(async {
-            let migrated = self.within(self.patience() * LOAD, async {
+            let migrated = self.within(self.patience() * Self::LOAD, async {
                 let migrated = migrate::migrate(&self.engine, &self.prefix).await?;
                 read::revision(self).await?;
                 Ok(migrated)

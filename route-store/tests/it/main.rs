@@ -8,6 +8,7 @@
 )]
 
 mod faults;
+mod measure;
 mod memory;
 mod open;
 mod postgres;

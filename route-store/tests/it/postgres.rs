@@ -11,7 +11,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use crate::server::told;
 use crate::subject::{Opened, prefix, settings};
-use cluster::Cluster;
+pub(crate) use cluster::Cluster;
 
 const TABLES: [&str; 9] = [
     "layout", "meta", "routes", "deleted", "versions", "changes", "replicas", "leases", "values",

@@ -10,7 +10,7 @@ use route_store::contract::{self, Subject};
 
 use crate::server::told;
 use crate::subject::{Opened, prefix, settings};
-use node::Node;
+pub(crate) use node::Node;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_redis_store_keeps_the_contract() {

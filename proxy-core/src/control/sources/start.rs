@@ -129,13 +129,12 @@ impl Reconciler {
             },
             None => Access::InCluster,
         };
-        let mut settings = kubernetes::Settings::new(access, directory);
+        let mut settings = kubernetes::Settings::new(access, directory, new_id()?);
         if let Some(class) = &said.class {
             settings.class.clone_from(class);
         }
         settings.namespaces.clone_from(&said.namespaces);
         settings.publish_service.clone_from(&said.publish_service);
-        settings.identity = new_id()?;
         Ok(settings)
     }
 

@@ -35,17 +35,6 @@ async fn the_larger_source_wins_and_the_next_takes_over_when_it_is_gone() {
 }
 
 #[tokio::test]
-async fn the_configurations_own_site_is_shadowed_by_a_source_and_comes_back() {
-    let origin = Recorder::saying(Ipv4Addr::LOCALHOST, "docker").await;
-    let sites = "http://a.test {\n\trespond \"file\"\n}\n";
-    let stage = Stage::with(&sites.replace("http://a.test", "http://a.test:0, http://b.test:0")).await;
-    stage.say(Kind::Docker, vec![to("a.test", origin.addr())]).await;
-    assert_eq!(stage.get("a.test", "/").await.text(), "docker");
-    stage.say(Kind::Docker, Vec::new()).await;
-    assert_eq!(stage.get("a.test", "/").await.text(), "file");
-}
-
-#[tokio::test]
 async fn a_change_of_one_host_touches_no_connection_of_another() {
     let (one, other) = (
         Recorder::saying(Ipv4Addr::LOCALHOST, "one").await,

@@ -89,7 +89,7 @@ pub(super) fn differs_for_host(one: &Definition, other: &Definition) -> Option<&
 /// What differs of that which each path has.
 pub(super) fn differs_for_paths(one: &Definition, other: &Definition) -> Option<&'static str> {
     if one.handlers != other.handlers {
-        return Some("handlers or logins");
+        return Some("handlers or logins, without which it gets no requests,");
     }
     if one.headers != other.headers {
         return Some("header fields");

@@ -155,6 +155,24 @@ fn who_asks_for_a_login_counts_before_who_does_not() {
 }
 
 #[test]
+fn a_container_gets_no_requests_that_did_not_pass_its_own_handlers() {
+    let encode = ("doorway.handlers", r#"[{"handler":"encode"}]"#);
+    let ask = ("doorway.handlers", r#"[{"handler":"reverse_proxy"}]"#);
+    let found = assembled(&[
+        container("a", "10.0.0.1", &[("doorway.host", "a.test"), encode]),
+        container("b", "10.0.0.2", &[("doorway.host", "a.test"), ask]),
+        container("c", "10.0.0.3", &[("doorway.host", "a.test")]),
+    ]);
+    assert_eq!(addresses(&found, "a.test"), ["10.0.0.1:80", "10.0.0.3:80"]);
+    let places: Vec<_> = found
+        .invalid
+        .iter()
+        .map(|invalid| invalid.place.as_str())
+        .collect();
+    assert_eq!(places, ["container b", "container c"]);
+}
+
+#[test]
 fn hazard_15_the_first_by_name_counts_in_whatever_order_they_are_listed() {
     let one = container(
         "a",

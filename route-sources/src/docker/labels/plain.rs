@@ -90,13 +90,16 @@ fn definition(mut group: Group<'_>, refusal: &mut Refusal) -> Option<Definition>
     paths.dedup();
     let mut handlers: Vec<Value> = basic_auth(&mut group).into_iter().collect();
     handlers.append(&mut further_handlers(&mut group));
-    let is_guarded = !handlers.is_empty();
+    let names = handlers
+        .iter()
+        .filter_map(|handler| handler.get("handler")?.as_str());
+    let asks_for_login = names.into_iter().any(|name| name == "authentication");
     let found = Definition {
         paths,
         tls: tls(&mut group),
         headers: headers(&mut group),
         load_balancing: group.take("load_balancing").map(str::to_owned),
-        is_guarded,
+        asks_for_login,
         handlers,
         port: port(&mut group, "port"),
         network: group.take("network").map(str::to_owned),

@@ -65,7 +65,7 @@ fn plain_labels_define_a_route() {
     let headers = found.headers.unwrap();
     assert_eq!(headers.request.unwrap().set[0].name, "X-From");
     assert_eq!(headers.response.unwrap().remove, ["Server", "X-Powered-By"]);
-    assert!(!found.is_guarded);
+    assert!(!found.asks_for_login);
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn hashes_of_passwords_become_the_handler_that_asks_for_them() {
         ("doorway.host", "a.test"),
         ("doorway.basic_auth", &format!("bob:{HASH},eve:{HASH}")),
     ]);
-    assert!(found.is_guarded);
+    assert!(found.asks_for_login);
     assert_eq!(
         found.handlers[0]["providers"]["http_basic"]["accounts"][1]["username"],
         "eve"
@@ -301,5 +301,7 @@ fn two_forms_for_one_route_are_refused() {
         ("proksi.host", "a.test"),
     ];
     assert!(refused(&pairs).reasons[0].contains("two routes"));
+    let paths = [&pairs[..], &[("proksi.match_with.path.pattern.0", "/a")]].concat();
+    assert!(refused(&paths).reasons[0].contains("two forms"));
     assert_eq!(definitions(&labels(&pairs), LabelForms::Plain).unwrap().len(), 1);
 }

@@ -1,5 +1,7 @@
 //! The values of expressions.
 
+use std::collections::BTreeSet;
+
 use hcl_edit::Span;
 use hcl_edit::expr::{Array, Expression, FuncCall, Object, ObjectKey, Traversal, TraversalOperator};
 use hcl_edit::structure::{Block, BlockLabel, Body, Structure};
@@ -15,6 +17,13 @@ pub(super) struct Scope<'l, 's> {
     surroundings: &'l mut Surroundings<'s>,
 }
 
+/// The fields of an object so far.
+#[derive(Default)]
+struct Fields {
+    list: Vec<(String, Node)>,
+    names: BTreeSet<String>,
+}
+
 type Evaluated = Result<Node, Failure>;
 
 // === impl Scope ===
@@ -26,15 +35,15 @@ impl<'l, 's> Scope<'l, 's> {
 
     /// A body as an object. A block is a field with an object, and labels are objects around it.
     pub(super) fn body(&mut self, body: &Body) -> Evaluated {
-        let mut fields = Vec::with_capacity(body.len());
+        let mut fields = Fields::default();
         for structure in body {
             let (name, node) = match structure {
                 Structure::Attribute(attribute) => (attribute.key.as_str(), self.value(&attribute.value)?),
                 Structure::Block(block) => (block.ident.as_str(), self.block(block)?),
             };
-            self.put(&mut fields, name.to_owned(), node)?;
+            fields.put(name.to_owned(), node)?;
         }
-        Ok(Node::new(self.lines.at(body.span()), Kind::Map(fields)))
+        Ok(Node::new(self.lines.at(body.span()), Kind::Map(fields.list)))
     }
 
     fn block(&mut self, block: &Block) -> Evaluated {
@@ -49,14 +58,6 @@ impl<'l, 's> Scope<'l, 's> {
             node = Node::new(line, Kind::Map(vec![(label.to_owned(), node)]));
         }
         Ok(node)
-    }
-
-    fn put(&self, fields: &mut Vec<(String, Node)>, name: String, node: Node) -> Result<(), Failure> {
-        if fields.iter().any(|(known, _)| *known == name) {
-            return Err(wrong(node.line, format!("`{name}` is there twice")));
-        }
-        fields.push((name, node));
-        Ok(())
     }
 
     pub(super) fn value(&mut self, expression: &Expression) -> Evaluated {
@@ -113,13 +114,13 @@ impl<'l, 's> Scope<'l, 's> {
     }
 
     fn object(&mut self, object: &Object) -> Result<Kind, Failure> {
-        let mut fields = Vec::with_capacity(object.len());
+        let mut fields = Fields::default();
         for (key, value) in object {
             let name = self.key(key)?;
             let node = self.value(value.expr())?;
-            self.put(&mut fields, name, node)?;
+            fields.put(name, node)?;
         }
-        Ok(Kind::Map(fields))
+        Ok(Kind::Map(fields.list))
     }
 
     fn key(&mut self, key: &ObjectKey) -> Result<String, Failure> {
@@ -207,6 +208,18 @@ impl<'l, 's> Scope<'l, 's> {
         }
         node.line = line;
         Ok(node)
+    }
+}
+
+// === impl Fields ===
+
+impl Fields {
+    fn put(&mut self, name: String, node: Node) -> Result<(), Failure> {
+        if !self.names.insert(name.clone()) {
+            return Err(wrong(node.line, format!("`{name}` is there twice")));
+        }
+        self.list.push((name, node));
+        Ok(())
     }
 }
 

@@ -1,3 +1,5 @@
+//! HCL out of texts, with files beside them.
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -54,7 +56,8 @@ fn values_are_worked_out() {
           negative   = -1
           flag       = !false
           half       = 0.5
-          none       = null
+          none       = null # nothing
+          colons     = { name: "a", "b c" = { d: [1] }, }
           "quoted"   = ["a", 1, true]
           match_with = { path = { patterns = ["/${env("PORT")}/*"] } }
           text       = <<END
@@ -65,7 +68,7 @@ END
     assert_eq!(
         values(text, &[]),
         [json!({
-            "host": "a-2.test", "port": "8080", "sum": 166, "negative": -1, "flag": true, "half": 0.5, "none": null,
+            "host": "a-2.test", "port": "8080", "sum": 166, "negative": -1, "flag": true, "half": 0.5, "none": null, "colons": {"name": "a", "b c": {"d": [1]}},
             "quoted": ["a", 1, true], "match_with": {"path": {"patterns": ["/8080/*"]}}, "text": "line\n",
         })]
     );

@@ -1,3 +1,5 @@
+//! YAML and JSON out of texts, friendly and hostile.
+
 use serde_json::json;
 
 use super::super::deep::deep;

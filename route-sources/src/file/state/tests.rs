@@ -1,3 +1,7 @@
+//! What becomes of routes when files change; nothing here touches a disk.
+
+use proptest::prelude::*;
+
 use super::*;
 
 const ONE: &str = "routes:\n  - host: a.test\n    upstreams: [{ip: 10.0.0.1, port: 80}]\n";
@@ -304,4 +308,72 @@ fn files_as_deep_as_they_may_be_are_read_and_deeper_ones_reported() {
             );
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn damaged_files_are_read_or_reported(
+        which in 0_usize..3,
+        edits in prop::collection::vec((any::<prop::sample::Index>(), piece(), 0_usize..8), 1..6),
+    ) {
+        let (name, text) = [
+            ("a.yaml", TWO),
+            ("a.hcl", "a = 1\nroutes = [{ host = \"a.test\", upstreams = [{ ip = env(\"X\"), port = 80 + 1 }] }, import(\"b.hcl\")]\n"),
+            ("a.json", "{\"hosts\": [{\"host\": \"a.test\", \"upstreams\": []}], \"routes\": [{\"host\": \"b.test\"}]}"),
+        ][which];
+        let mut data = text.as_bytes().to_vec();
+        for (at, piece, removed) in edits {
+            let start = at.index(data.len() + 1);
+            let end = (start + removed).min(data.len());
+            data.splice(start..end, piece.bytes());
+        }
+        let seen = Seen::Bytes(data.into());
+        let load = |_: &Path| Seen::Bytes(b"host = \"c.test\"\nupstreams = []".as_slice().into());
+        let read = deep(|| Read::of(Path::new(name), &seen, &load, &FileSettings::default()).0.err());
+        // What panics is nothing.
+        prop_assert!(read.is_some());
+        prop_assert!(read.flatten().is_none_or(|error| !error.message.is_empty()));
+    }
+}
+
+fn piece() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "",
+        " ",
+        "\n",
+        "\t",
+        "\0",
+        "é",
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "=",
+        "\"",
+        "\\",
+        "&a ",
+        "*a",
+        "<<: *a",
+        "- ",
+        "? ",
+        "!!",
+        "|\n",
+        "${",
+        "%{",
+        "<<E\n",
+        "env(",
+        "import(",
+        "1e9",
+        "-1",
+        "~",
+        "#",
+        "---\n",
+        "host \"x\" {",
+        "routes",
+        "hosts",
+    ])
 }

@@ -1,5 +1,6 @@
 //! What is wrong, with its place.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use route_store::HostName;
@@ -12,14 +13,17 @@ use crate::snapshot::{Held, Invalid};
 
 /// Gathers what is wrong.
 #[derive(Default)]
-pub(super) struct Report(Vec<Invalid>);
+pub(super) struct Report {
+    invalid: Vec<Invalid>,
+    pub(super) lost: BTreeMap<Key, Vec<String>>,
+}
 
 // === impl Report ===
 
 impl Report {
     /// Something about an Ingress.
     pub(super) fn ingress(&mut self, host: Option<String>, key: &Key, reason: impl Into<String>, kept: bool) {
-        self.0.push(Invalid {
+        self.invalid.push(Invalid {
             host,
             place: format!("ingress {key}"),
             reason: reason.into(),
@@ -56,6 +60,8 @@ impl Report {
             format!("the older Ingress {}", winner.owner)
         };
         let reason = format!("path `{}` is already served by {by}", place.shown());
+        let note = format!("{host}: {reason}");
+        self.lost.entry(key.clone()).or_default().push(note);
         self.ingress(Some(host.to_string()), key, reason, true);
     }
 
@@ -66,7 +72,7 @@ impl Report {
         } else {
             "paths that need it are answered with 503"
         };
-        self.0.push(Invalid {
+        self.invalid.push(Invalid {
             host: Some(host.to_string()),
             place: format!("secret {key}"),
             reason: format!("{reason}; {then}"),
@@ -76,7 +82,7 @@ impl Report {
 
     /// A host cannot be served at all.
     pub(super) fn held(&mut self, held: &Held) {
-        self.0.push(Invalid {
+        self.invalid.push(Invalid {
             host: Some(held.host.to_string()),
             place: "ingresses of the host".to_owned(),
             reason: held.reason.clone(),
@@ -86,8 +92,8 @@ impl Report {
 
     pub(super) fn into_sorted(mut self) -> Vec<Invalid> {
         let key = |one: &Invalid| (one.host.clone(), one.place.clone(), one.reason.clone());
-        self.0.sort_by_cached_key(key);
-        self.0.dedup();
-        self.0
+        self.invalid.sort_by_cached_key(key);
+        self.invalid.dedup();
+        self.invalid
     }
 }

@@ -1,4 +1,5 @@
 //! Tests of the translation.
+#![expect(clippy::needless_pass_by_value, reason = "JSON is written where it is used")]
 
 mod doors;
 mod refused;
@@ -25,7 +26,7 @@ fn world() -> World {
     World {
         cluster: Cluster::default(),
         certificates: Certificates::new(),
-        settings: Settings::new(Access::InCluster, "/nowhere"),
+        settings: Settings::new(Access::InCluster, "/nowhere", "one"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the watches have told so far.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::{Change, Failure, Object, Told};
 use crate::kubernetes::cluster::{Cluster, Key};
@@ -29,7 +30,8 @@ pub(in crate::kubernetes) struct Part {
 /// Everything that is known.
 #[derive(Debug)]
 pub(in crate::kubernetes) struct Known {
-    pub(in crate::kubernetes) cluster: Cluster,
+    /// A thread may look at it while nothing is heard.
+    pub(in crate::kubernetes) cluster: Arc<Cluster>,
     parts: Vec<Part>,
 }
 
@@ -84,7 +86,7 @@ impl Part {
 impl Known {
     pub(in crate::kubernetes) fn new(parts: Vec<Part>) -> Self {
         Self {
-            cluster: Cluster::default(),
+            cluster: Arc::default(),
             parts,
         }
     }
@@ -113,16 +115,21 @@ impl Known {
                 if let Some(filled) = part.filling.take() {
                     part.is_listed = true;
                     part.failure = None;
-                    replace(&mut self.cluster, part.kind, part.namespace.as_deref(), filled);
+                    replace(
+                        Arc::make_mut(&mut self.cluster),
+                        part.kind,
+                        part.namespace.as_deref(),
+                        filled,
+                    );
                 }
                 true
             }
             Ok(Change::Put(object)) => {
-                object.put(&mut self.cluster);
+                object.put(Arc::make_mut(&mut self.cluster));
                 true
             }
             Ok(Change::Gone(object)) => {
-                object.remove(&mut self.cluster);
+                object.remove(Arc::make_mut(&mut self.cluster));
                 true
             }
             Err(failure) => {
@@ -176,11 +183,11 @@ impl Known {
 impl Object {
     fn put(self, cluster: &mut Cluster) {
         match self {
-            Self::Ingress(object) => drop(cluster.ingresses.insert(Key::of(&object.metadata), object)),
-            Self::Class(object) => drop(cluster.classes.insert(Key::of(&object.metadata), object)),
-            Self::Service(object) => drop(cluster.services.insert(Key::of(&object.metadata), object)),
-            Self::Slice(object) => drop(cluster.slices.insert(Key::of(&object.metadata), object)),
-            Self::Secret(object) => drop(cluster.secrets.insert(Key::of(&object.metadata), object)),
+            Self::Ingress(object) => drop(cluster.ingresses.insert(Key::of(&object.metadata), *object)),
+            Self::Class(object) => drop(cluster.classes.insert(Key::of(&object.metadata), *object)),
+            Self::Service(object) => drop(cluster.services.insert(Key::of(&object.metadata), *object)),
+            Self::Slice(object) => drop(cluster.slices.insert(Key::of(&object.metadata), *object)),
+            Self::Secret(object) => drop(cluster.secrets.insert(Key::of(&object.metadata), *object)),
         }
     }
 
@@ -209,3 +216,6 @@ fn replace_in<T>(there: &mut BTreeMap<Key, T>, namespace: Option<&str>, filled: 
     there.retain(|key, _| namespace.is_some_and(|namespace| key.namespace != namespace));
     there.extend(filled);
 }
+
+#[cfg(test)]
+mod tests;

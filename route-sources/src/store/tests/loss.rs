@@ -221,3 +221,60 @@ async fn what_was_deleted_after_the_loss_is_not_written_again() {
     running.is_quiet(Duration::from_secs(60)).await;
     running.end().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_somebody_writes_while_it_is_restored_stays() {
+    for (host, went_back) in [("a.test", false), ("b.test", true)] {
+        let store = Scripted::with(&["a.test", "b.test"]);
+        store.write("b.test", &document("b.test", "u:2"));
+        let mut running = run(&store, with(DataLoss::Restore));
+        running.next().await;
+        if went_back {
+            store.go_back(2, &[("a.test", "u:1", 1), ("b.test", "u:1", 2)]);
+        } else {
+            store.lose(2);
+        }
+        store.state().meanwhile = Some((host, "u:9"));
+        assert!(said(&*running.next().await).contains(&format!("{host} u:9")));
+        assert_eq!(store.state().routes[host].document, document(host, "u:9"));
+        running.end().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_is_its_old_self_again_has_lost_nothing() {
+    let store = Scripted::with(&["a.test", "b.test"]);
+    let mut running = run(&store, settings());
+    let before = running.next().await;
+    let whole = store.state().routes.clone();
+    store.lose(2);
+    assert_eq!(wrong(&*running.next().await).len(), 2);
+    {
+        let mut state = store.state();
+        state.routes = whole;
+        state.revision = at(2).unwrap();
+    }
+    let back = running.next().await;
+    assert_eq!((wrong(&back), back.revision), (Vec::new(), at(2)));
+    assert!(
+        back.routes
+            .iter()
+            .zip(&before.routes)
+            .all(|(back, before)| back.is_same(before))
+    );
+    running.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_cannot_know_what_has_changed_is_not_believed() {
+    let store = Scripted::with(&["a.test", "b.test"]);
+    let mut running = run(&store, settings());
+    running.next().await;
+    store.be(Mood::Lies);
+    store.lose(2);
+    store.write("a.test", &document("a.test", "u:2"));
+    let after = running.next().await;
+    assert_eq!(said(&after), ["a.test u:2", "b.test u:1"]);
+    assert_eq!(wrong(&after), ["b.test kept"]);
+    running.end().await;
+}

@@ -23,6 +23,8 @@ pub(super) enum Mood {
     MakesNoSense,
     /// It reads, but takes no writes.
     OnlyReads,
+    /// It answers, but says that nothing has changed, whatever is asked.
+    Lies,
 }
 
 #[derive(Debug)]
@@ -41,6 +43,8 @@ pub(super) struct State {
     pub(super) reports: Vec<(Replica, Duration, Instant)>,
     pub(super) authors: BTreeMap<String, String>,
     pub(super) lease: Option<String>,
+    /// A host that somebody writes once the lease is taken.
+    pub(super) meanwhile: Option<(&'static str, &'static str)>,
     /// How often all routes were read, and how often changes.
     pub(super) reads: (usize, usize),
     /// When it was asked for its revision.
@@ -69,6 +73,7 @@ impl Scripted {
             reports: Vec::new(),
             authors: BTreeMap::new(),
             lease: None,
+            meanwhile: None,
             reads: (0, 0),
             asked: Vec::new(),
             listened: 0,
@@ -184,7 +189,7 @@ impl Scripted {
             }),
             Mood::MakesNoSense => Err(fails("what it said makes no sense")),
             Mood::OnlyReads if writes => Err(fails("it takes no writes")),
-            Mood::Answers | Mood::OnlyReads => work(&mut state),
+            Mood::Answers | Mood::OnlyReads | Mood::Lies => work(&mut state),
         };
         Box::pin(std::future::ready(answer))
     }
@@ -235,6 +240,13 @@ impl Store for Scripted {
     fn changes(&self, known: Revision) -> Answer<'_, Changes> {
         self.answer(false, |state| {
             state.reads.1 += 1;
+            if state.mood == Mood::Lies {
+                return Ok(Changes::Some {
+                    revision: state.revision,
+                    routes: Vec::new(),
+                    deleted: Vec::new(),
+                });
+            }
             if known.epoch != state.revision.epoch || known.number > state.revision.number {
                 return Ok(Changes::All(state.all()));
             }
@@ -305,6 +317,9 @@ impl Store for Scripted {
     fn acquire<'a>(&'a self, name: &'a str, holder: &'a str, _: Duration) -> Answer<'a, bool> {
         assert_eq!(name, "doorway-restore");
         self.answer(true, |state| {
+            if let Some((host, upstream)) = state.meanwhile.take() {
+                state.write_silently(host, upstream);
+            }
             Ok(state.lease.get_or_insert_with(|| holder.to_owned()) == holder)
         })
     }

@@ -222,3 +222,34 @@ async fn networks_of_the_host_of_another_container_and_of_ipv6_are_read() {
     );
     source.end().await;
 }
+
+#[tokio::test]
+async fn a_list_with_everything_that_a_daemon_says_is_read() {
+    let fake = Fake::started();
+    fake.run(vec![json!({
+        "Id": "4f66ad9a0b2e1c7d", "Names": ["/link/alias", "/shop-1"], "Image": "shop", "ImageID": "sha256:00",
+        "Command": "/shop", "Created": 1_764_570_000, "State": "running", "Status": "Up 2 hours (healthy)",
+        "Ports": [
+            {"IP": "0.0.0.0", "PrivatePort": 80, "PublicPort": 8080, "Type": "tcp"},
+            {"IP": "::", "PrivatePort": 80, "PublicPort": 8080, "Type": "tcp"},
+            {"PrivatePort": 53, "Type": "udp"},
+        ],
+        "Labels": {"doorway.host": "shop.test", "com.docker.compose.project": "shop"},
+        "HostConfig": {"NetworkMode": "shop_default", "Annotations": null},
+        "NetworkSettings": {"Networks": {"shop_default": {
+            "IPAMConfig": null, "Links": null, "Aliases": null, "MacAddress": "02:42:ac:12:00:02", "DriverOpts": null,
+            "GwPriority": 0, "NetworkID": "n", "EndpointID": "e", "Gateway": "172.18.0.1", "IPAddress": "172.18.0.2",
+            "IPPrefixLen": 16, "IPv6Gateway": "", "GlobalIPv6Address": "", "GlobalIPv6PrefixLen": 0, "DNSNames": null,
+        }}},
+        "Mounts": [{"Type": "bind", "Source": "/a", "Destination": "/b", "Mode": "ro", "RW": false, "Propagation": "rprivate"}],
+    })]);
+    let mut settings = settings(&fake);
+    let mut source = Running::with(settings.clone());
+    assert_eq!(shown(&*source.next().await), ["shop.test 172.18.0.2:80"]);
+    source.end().await;
+
+    settings.published_ports = true;
+    let mut source = Running::with(settings);
+    assert_eq!(shown(&*source.next().await), ["shop.test 127.0.0.1:8080"]);
+    source.end().await;
+}

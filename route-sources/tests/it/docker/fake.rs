@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use route_sources::docker::Endpoint;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{UnixListener, UnixStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -87,6 +87,21 @@ impl Fake {
         }));
     }
 
+    /// Answers at a port, too.
+    #[expect(clippy::disallowed_methods, reason = "a test has no set of tasks")]
+    pub(super) async fn listen(&self) -> Endpoint {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (state, events, lists) = (Arc::clone(&self.state), self.events.clone(), self.lists.clone());
+        tokio::spawn(self.life.clone().run_until_cancelled_owned(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let answer = answer(stream, Arc::clone(&state), events.subscribe(), lists.clone());
+                tokio::spawn(answer);
+            }
+        }));
+        format!("tcp://{address}").parse().unwrap()
+    }
+
     /// Ends it with all of its connections.
     pub(super) fn stop(&self) {
         self.life.cancel();
@@ -140,7 +155,7 @@ impl Drop for Fake {
 }
 
 async fn answer(
-    mut stream: UnixStream,
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
     state: Arc<Mutex<State>>,
     mut events: broadcast::Receiver<String>,
     lists: watch::Sender<usize>,
@@ -210,7 +225,7 @@ fn body(state: &State, path: &str) -> (Option<Value>, bool) {
     }
 }
 
-async fn tell(mut stream: UnixStream, events: &mut broadcast::Receiver<String>, mood: Mood) {
+async fn tell(mut stream: impl AsyncWrite + Unpin, events: &mut broadcast::Receiver<String>, mood: Mood) {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
     let text = match mood {
         Mood::Well => head.to_owned(),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use route_sources::docker::{Endpoint, TlsFiles};
 use serde_json::json;
 
 use super::fake::{Fake, Mood, container};
@@ -88,6 +89,28 @@ async fn a_list_that_does_not_come_is_given_up_and_keeps_the_routes() {
         .stale
         .is_some()
     {}
+    source.end().await;
+}
+
+#[tokio::test]
+async fn a_daemon_at_a_port_is_followed() {
+    let fake = Fake::started();
+    let mut settings = settings(&fake);
+    settings.endpoint = fake.listen().await;
+    let mut source = Running::with(settings);
+    assert!(source.next().await.stale.is_none());
+    fake.run(vec![shop("10.0.0.1")]);
+    assert_eq!(shown(&*source.next().await), ["shop.test 10.0.0.1:80"]);
+    source.end().await;
+}
+
+#[tokio::test]
+async fn files_of_tls_that_are_not_there_are_reported() {
+    let fake = Fake::started();
+    let mut settings = settings(&fake);
+    settings.endpoint = Endpoint::tls("https://127.0.0.1:1", TlsFiles::default()).unwrap();
+    let mut source = Running::with(settings);
+    assert!(source.next().await.stale.is_some());
     source.end().await;
 }
 

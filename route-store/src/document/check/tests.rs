@@ -1,3 +1,5 @@
+//! What the check finds.
+
 use serde_json::{Value, json};
 
 use super::super::{HostDocument, Raw, RawTarget, RawUpstream};

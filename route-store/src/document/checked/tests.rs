@@ -1,3 +1,5 @@
+//! What is written of documents, and how large they are.
+
 use std::sync::Arc;
 
 use proptest::prelude::*;

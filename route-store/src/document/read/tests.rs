@@ -1,3 +1,5 @@
+//! Documents out of texts of all versions.
+
 use serde_json::json;
 
 use super::*;
@@ -30,7 +32,7 @@ fn version_one_is_upgraded() {
         ),
         (
             r#"{"schema_version":1,"route":{"host":"a","upstreams":[{"ip":"a","port":0}]}}"#,
-            "route.upstreams[0].port: a whole number from 1 to 65535 is expected, not 0",
+            "route.upstreams[0].port: a whole number from 1 to 65535 is expected",
         ),
         (
             r#"{"schema_version":1,"route":7}"#,

@@ -19,7 +19,7 @@ pub(super) fn upstream(value: Value, place: &str, host: &str, found: &mut Found)
     let mut fields = Fields::of(value, place, found);
     let ip = fields.needed_text("ip");
     let before = fields.found.len();
-    let port = fields.small("port");
+    let port = port(&mut fields);
     if port.is_none() && fields.found.len() == before {
         fields.say("port", "it is missing");
     }
@@ -47,6 +47,19 @@ pub(super) fn upstream(value: Value, place: &str, host: &str, found: &mut Found)
         },
         fields: added.unwrap_or_default(),
     }
+}
+
+/// A port, which is text where it comes out of the environment.
+fn port(fields: &mut Fields<'_>) -> Option<u16> {
+    let value = fields.take("port")?;
+    let digits = |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let text = value.as_str().filter(digits).and_then(|text| text.parse().ok());
+    let number = text.or_else(|| value.as_u64().and_then(|number| u16::try_from(number).ok()));
+    let number = number.filter(|number| *number > 0);
+    if number.is_none() {
+        fields.say("port", "a whole number from 1 to 65535 is expected");
+    }
+    number
 }
 
 /// What a route calls an IP may be a name too.

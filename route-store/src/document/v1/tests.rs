@@ -1,3 +1,5 @@
+//! Routes of version 1 and what they become.
+
 use serde_json::{Value, json};
 
 use super::super::{HostDocument, Problems};
@@ -67,7 +69,7 @@ fn a_route_without_patterns_serves_every_path() {
 
 #[test]
 fn upstreams_keep_their_turn_and_their_tls() {
-    let two = json!([{"ip": "::1", "port": 1}, {"ip": "10.0.0.2", "port": 443}]);
+    let two = json!([{"ip": "::1", "port": "1"}, {"ip": "10.0.0.2", "port": 443}]);
     let document = upgraded(with("upstreams", two));
     assert_eq!(document["load_balancing"], "round_robin");
     assert_eq!(
@@ -183,7 +185,7 @@ fn what_is_wrong_is_where_it_was_written() {
         found,
         [
             "upstreams[1].port: it is missing",
-            "upstreams[2].port: a whole number from 1 to 65535 is expected, not 70000",
+            "upstreams[2].port: a whole number from 1 to 65535 is expected",
             "ssl.path.pem: it is missing",
         ]
     );
