@@ -27,22 +27,27 @@ fn every_caddyfile_of_the_examples_is_valid() {
     assert!(checked >= 2, "only {checked} examples were found");
 }
 
+const README: &str = include_str!("../../../README.md");
+const ROUTES: &str = include_str!("../../../proxy-core/src/manual/routes.md");
+
 #[test]
-fn the_caddyfiles_of_the_documents_are_valid() {
-    for text in [
-        include_str!("../../../README.md"),
-        include_str!("../../../proxy-core/src/manual/routes.md"),
+fn the_configurations_of_the_documents_are_valid() {
+    for (text, kind, expected) in [
+        (README, "caddyfile", 2),
+        (ROUTES, "caddyfile", 3),
+        (ROUTES, "json", 1),
     ] {
-        let blocks: Vec<&str> = text
-            .split("```caddyfile\n")
-            .skip(1)
+        let start = format!("```{kind}\n");
+        let blocks = text.split(start.as_str()).skip(1);
+        let blocks: Vec<&str> = blocks
             .filter_map(|rest| Some(rest.split_once("```")?.0))
             .collect();
-        assert!(blocks.len() >= 2, "only {} Caddyfiles are shown", blocks.len());
+        assert_eq!(blocks.len(), expected);
         for block in blocks {
             let directory = Directory::new();
-            std::fs::write(directory.path().join("Caddyfile"), block).unwrap();
-            let mut validate = doorway(directory.path(), &["validate"]);
+            std::fs::write(directory.path().join("shown"), block).unwrap();
+            let arguments = ["validate", "--adapter", kind, "--config", "shown"];
+            let mut validate = doorway(directory.path(), &arguments);
             validate.env("SECRET", SECRET).env("DEPLOY_TOKEN", SECRET);
             let validated = finish(&mut validate);
             assert_eq!(

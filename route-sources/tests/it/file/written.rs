@@ -33,7 +33,8 @@ async fn every_file_in_the_documents_is_read() {
                 .unwrap();
                 let path = folder.path().join(format!("routes.{format}"));
                 std::fs::write(&path, block).unwrap();
-                is_served(&first(path).await, block);
+                let snapshot = first(path).await;
+                is_served(&snapshot, block);
             }
         }
         assert_eq!(count, expected);
@@ -44,7 +45,8 @@ async fn every_file_in_the_documents_is_read() {
 async fn every_file_of_the_examples_is_read() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
     for name in ["routes.yaml", "routes.hcl"] {
-        is_served(&first(examples.join(name)).await, name);
+        let snapshot = first(examples.join(name)).await;
+        is_served(&snapshot, name);
     }
 }
 
