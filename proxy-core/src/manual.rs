@@ -28,6 +28,11 @@ pub mod health {
     #![doc = include_str!("manual/health.md")]
 }
 
+/// Hosts from files, containers, a cluster and a store, and how they are changed.
+pub mod route_sources {
+    #![doc = include_str!("manual/route_sources.md")]
+}
+
 /// Routes in Skipper's language: filters, predicates, backends.
 pub mod skipper {
     #![doc = include_str!("manual/skipper.md")]
