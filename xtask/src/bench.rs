@@ -4,8 +4,8 @@
 //! What counts is the CPU time of the proxy per request, as a ratio to its peers in the same run: absolute times say
 //! more about the machine. Runs go round-robin between the proxies, so that a drift of the machine hits all of them.
 
-pub(crate) mod hosts;
-mod idle;
+mod hosts;
+pub(crate) mod idle;
 pub(crate) mod launch;
 mod load;
 pub(crate) mod meter;
