@@ -23,5 +23,6 @@ mod reload;
 mod run;
 mod shipwick;
 mod skipper;
+mod sources;
 mod support;
 mod token;
