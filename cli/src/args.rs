@@ -9,6 +9,7 @@ pub(crate) mod of_skipper;
 mod routes;
 mod shipwick;
 mod skipper;
+mod store;
 
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
@@ -23,6 +24,7 @@ pub(crate) use self::geo::{GeoArgs, GeoCommand, GeoFrom, GeoUrl};
 pub(crate) use self::routes::{ChangeArgs, ProxyArgs, RoutesArgs, RoutesCommand};
 pub(crate) use self::shipwick::{DesiredFrom, RenderArgs, ShipwickArgs, ShipwickCommand};
 pub(crate) use self::skipper::SkipperArgs;
+pub(crate) use self::store::{StoreArgs, StoreCommand, StoreFrom};
 
 /// Doorway: a reverse proxy for Doors apps and the things around them.
 #[derive(Debug, Parser)]
@@ -61,6 +63,8 @@ pub(crate) enum Command {
     Fmt(FmtArgs),
     /// List and change the hosts that a running proxy serves for its sources of routes
     Routes(RoutesArgs),
+    /// Look at a store of routes, and bring its layout up to date, without a proxy
+    Store(StoreArgs),
     /// Check, print and change files of eskip routes
     Eskip(EskipArgs),
     /// Make secrets and pod-IP tokens, and read tokens

@@ -14,6 +14,7 @@ pub(crate) mod routes;
 pub(crate) mod run;
 pub(crate) mod shipwick;
 pub(crate) mod stop;
+pub(crate) mod store;
 pub(crate) mod token;
 pub(crate) mod validate;
 pub(crate) mod version;

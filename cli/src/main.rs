@@ -49,6 +49,7 @@ fn carry_out(command: &Command, environment: &Environment) -> Outcome {
         Command::Explain(args) => command::explain::explain(args, environment),
         Command::Adapt(args) => command::adapt::adapt(args, environment),
         Command::Routes(args) => command::routes::routes(&args.command, environment),
+        Command::Store(args) => command::store::store(&args.command, environment),
         Command::Fmt(args) => command::fmt::fmt(args),
         Command::Demo(args) => command::demo::demo(args, environment),
         Command::Geo(args) => command::geo::geo(&args.command, environment),

@@ -20,6 +20,7 @@ mod geo;
 mod hash_password;
 mod imports;
 mod reload;
+mod routes;
 mod run;
 mod shipwick;
 mod skipper;

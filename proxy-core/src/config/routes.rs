@@ -36,7 +36,7 @@ pub(super) fn compile(compiler: &mut Compiler<'_>, server: &model::Server, count
         .errors
         .as_ref()
         .filter(|errors| !errors.routes.is_empty())
-        .map(|errors| Routes::new(list(compiler, &errors.routes, &mut scope)));
+        .map(|errors| Box::new(Routes::new(list(compiler, &errors.routes, &mut scope))));
     let named = server.named_routes.values();
     let named_routes = named
         .flat_map(|route| list(compiler, std::slice::from_ref(route), &mut scope))

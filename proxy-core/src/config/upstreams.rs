@@ -16,7 +16,7 @@ use super::support;
 use super::transport::{self, Ways};
 use crate::failure_log::FailureGates;
 use crate::forward::query::Query;
-use crate::upstream::cluster::{Cluster, SlowStart, Source};
+use crate::upstream::cluster::{Cluster, Rare, SlowStart, Source};
 use crate::upstream::health::ShedSettings;
 use crate::upstream::transport::Transport;
 
@@ -83,13 +83,7 @@ fn cluster_with(
     } else {
         source(compiler, proxy, scope, reach)?
     };
-    let cluster = Cluster {
-        source,
-        transport: Arc::clone(&settings),
-        multiplexes: ways.multiplex(),
-        sets_host: ways.set_host(),
-        retry: balancing::retry(&balancing),
-        budget: balancing::budget(&balancing),
+    let rare = Rare {
         slow_start: balancing
             .slow_start
             .filter(|time| !time.is_zero())
@@ -99,6 +93,15 @@ fn cluster_with(
             .and_then(|terms| terms.limit)
             .map(|limit| (limit, Arc::clone(&compiler.surroundings.backend_limits))),
         panic_threshold: balancing.panic_threshold.filter(|percent| *percent > 0),
+    };
+    let cluster = Cluster {
+        source,
+        transport: Arc::clone(&settings),
+        multiplexes: ways.multiplex(),
+        sets_host: ways.set_host(),
+        retry: balancing::retry(&balancing),
+        budget: balancing::budget(&balancing),
+        rare: rare.boxed(),
         panics: AtomicBool::new(false),
         measures: balancing::measures(balancing.selection_policy.as_ref()),
         verbose: proxy.verbose_logs,

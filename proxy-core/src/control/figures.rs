@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
+use super::hosts::SourceCounts;
 use super::{BreakerState, Reconciler, UpstreamState};
 use crate::metrics::{Exposition, Facts, names};
 use crate::skipper::table::Table;
@@ -39,6 +40,7 @@ impl Facts for Reconciler {
             .sample(&[], sum.log_lines_dropped);
         self.surroundings.geo.write(page);
         routes(page, &self.views.current().tables);
+        self.hosts(page);
         let upstreams = self.upstreams();
         if upstreams.is_empty() {
             return;
@@ -55,6 +57,35 @@ impl Facts for Reconciler {
         let mut in_flight = page.family(&names::UPSTREAM_IN_FLIGHT);
         for upstream in &upstreams {
             in_flight.sample(&[("upstream", &upstream.address)], upstream.requests.into());
+        }
+    }
+}
+
+impl Reconciler {
+    /// What sources of hosts say.
+    fn hosts(&self, page: &mut Exposition) {
+        let counts = self.hosts_counted();
+        if counts.sources.is_empty() {
+            return;
+        }
+        let mut family = |family, value: fn(&SourceCounts) -> u64| {
+            let mut samples = page.family(family);
+            for (kind, counts) in &counts.sources {
+                samples.sample(&[("source", kind.as_str())], value(counts));
+            }
+        };
+        family(&names::ROUTES, |counts| as_u64(counts.routes));
+        family(&names::ROUTES_INVALID, |counts| as_u64(counts.invalid));
+        family(&names::ROUTES_STALE, |counts| u64::from(counts.is_stale));
+        family(&names::ROUTES_UPDATED, |counts| counts.came);
+        page.family(&names::ROUTE_NAMES).sample(&[], as_u64(counts.names));
+        page.family(&names::ROUTE_CONFLICTS)
+            .sample(&[], as_u64(counts.conflicts));
+        page.family(&names::ROUTES_UNBUILT)
+            .sample(&[], as_u64(counts.unbuilt));
+        if let Some(applied) = *self.applied().borrow() {
+            page.family(&names::ROUTES_APPLIED)
+                .sample(&[], applied.revision.number);
         }
     }
 }

@@ -42,6 +42,25 @@ pub(crate) struct Hosted {
     https_port: u16,
 }
 
+/// How much there is.
+#[derive(Debug)]
+pub(super) struct Counts {
+    pub(super) sources: Vec<(Kind, SourceCounts)>,
+    pub(super) names: usize,
+    pub(super) conflicts: usize,
+    pub(super) unbuilt: usize,
+}
+
+/// How much one source says.
+#[derive(Debug)]
+pub(super) struct SourceCounts {
+    pub(super) routes: usize,
+    pub(super) invalid: usize,
+    pub(super) is_stale: bool,
+    /// When it said so, in seconds since 1970.
+    pub(super) came: u64,
+}
+
 /// How much was wrong.
 #[derive(Debug, Default, PartialEq)]
 struct Told {
@@ -140,6 +159,11 @@ impl Reconciler {
     /// Tells which revision of the store requests see.
     pub(crate) fn applied(&self) -> watch::Receiver<Option<Applied>> {
         self.applied.subscribe()
+    }
+
+    /// How much there is to say of routes.
+    pub(super) fn hosts_counted(&self) -> Counts {
+        self.with_hosted(|hosted| hosted.counts())
     }
 
     /// What there is to say of routes.
@@ -320,6 +344,25 @@ impl Hosted {
         };
         let unbuilt = self.unbuilt.keys().filter(|name| owned(name)).count();
         u64::try_from(self.merge.invalid_count(kind) + unbuilt).unwrap_or(u64::MAX)
+    }
+
+    fn counts(&self) -> Counts {
+        let sources = Kind::ALL.into_iter().filter_map(|kind| {
+            let snapshot = self.merge.snapshot(kind)?;
+            let counts = SourceCounts {
+                routes: snapshot.routes.len(),
+                invalid: self.merge.invalid_count(kind),
+                is_stale: snapshot.stale.is_some(),
+                came: self.came.get(&kind).copied().unwrap_or_default(),
+            };
+            Some((kind, counts))
+        });
+        Counts {
+            sources: sources.collect(),
+            names: self.merge.name_count(),
+            conflicts: self.merge.conflict_count(),
+            unbuilt: self.unbuilt.len(),
+        }
     }
 
     fn status(&self) -> Status {

@@ -187,7 +187,7 @@ async fn attempt(
 
 /// The answer to a request that is one more than the upstream gets in a time.
 fn refused(cluster: &Cluster, upstream: &Upstream, addresses: &Addresses) -> Option<Answered> {
-    let (limit, limits) = cluster.limit.as_ref()?;
+    let (limit, limits) = cluster.limit()?;
     let now = Instant::now().into_std();
     let refusal = limits.refusal(limit, upstream.slot().label(), now)?;
     Some((refusal.map(Body::from), Reached::At(addresses.first()?)))

@@ -159,7 +159,7 @@ impl Choice<'_> {
             cluster,
             tier: Tier::Available,
             now: Instant::now(),
-            threshold: cluster.slow_start.map_or(0.0, |_| worker.chance()),
+            threshold: cluster.slow_start().map_or(0.0, |_| worker.chance()),
             shed: None,
         };
         seen.shed = seen.may_shed().then(|| worker.chance());
@@ -246,7 +246,7 @@ impl Seen<'_> {
         let standing = upstream.slot().standing();
         let is_warm = || {
             self.cluster
-                .slow_start
+                .slow_start()
                 .is_none_or(|slow| slow.is_warm(standing.age(self.now), self.threshold))
         };
         !self.attempts.was_last(index)
@@ -263,7 +263,7 @@ impl Seen<'_> {
 
     /// Whether so few fail that others can have a part of their requests.
     fn may_shed(&self) -> bool {
-        let Some(most) = self.cluster.most_shed else {
+        let Some(most) = self.cluster.most_shed() else {
             return false;
         };
         let all = &self.choice.list;
@@ -278,7 +278,7 @@ impl Seen<'_> {
 
     /// Whether so few are available that their health is not looked at.
     fn panics(&self) -> bool {
-        let Some(threshold) = self.cluster.panic_threshold else {
+        let Some(threshold) = self.cluster.panic_threshold() else {
             return false;
         };
         let available = self

@@ -168,6 +168,7 @@ impl Hosts {
     }
 
     /// How many names there are.
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.len()).sum()
     }

@@ -148,9 +148,9 @@ pub(crate) struct ServerView {
 pub(crate) struct Rules {
     pub(crate) routes: Routes,
     /// For requests that ended with an error. `None`: an empty answer with its status.
-    pub(crate) errors: Option<Routes>,
+    pub(crate) errors: Option<Box<Routes>>,
     /// What `invoke` runs, by number.
-    pub(crate) named_routes: Vec<Route>,
+    pub(crate) named_routes: Box<[Route]>,
     /// What any of the routes asks for.
     pub(crate) asked: Asked,
     /// The variables that the access log looks at.

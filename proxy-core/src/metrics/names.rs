@@ -141,6 +141,33 @@ pub(crate) const ESKIP_UPDATED: Family = gauge(
     "doorway_eskip_updated_timestamp_seconds",
     "When routes of `eskip` handlers have changed last.",
 );
+pub(crate) const ROUTES: Family = gauge("doorway_routes", "Routes of each source of hosts.");
+pub(crate) const ROUTES_INVALID: Family = gauge(
+    "doorway_routes_invalid",
+    "What no route could be made of, by source of hosts.",
+);
+pub(crate) const ROUTES_STALE: Family = gauge(
+    "doorway_routes_stale",
+    "Whether what a source of hosts says may not be the newest.",
+);
+pub(crate) const ROUTES_UPDATED: Family = gauge(
+    "doorway_routes_updated_timestamp_seconds",
+    "When each source of hosts has said something last.",
+);
+pub(crate) const ROUTE_NAMES: Family = gauge(
+    "doorway_route_names",
+    "Names of hosts and aliases that sources define.",
+);
+pub(crate) const ROUTE_CONFLICTS: Family =
+    gauge("doorway_route_conflicts", "Hosts that several sources define.");
+pub(crate) const ROUTES_UNBUILT: Family = gauge(
+    "doorway_routes_unbuilt",
+    "Names whose route counts but cannot be built.",
+);
+pub(crate) const ROUTES_APPLIED: Family = gauge(
+    "doorway_routes_applied_revision",
+    "The number of the store's revision that requests see.",
+);
 
 pub(crate) const GEO_AGE: Family = gauge(
     "doorway_geo_database_age_seconds",

@@ -35,7 +35,7 @@ pub(crate) struct Asked {
 
 /// The place of one variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Slot(usize);
+pub(crate) struct Slot(u32);
 
 /// The variables of one request. Takes no memory until one of them is set.
 #[derive(Debug, Default)]
@@ -88,7 +88,7 @@ impl Slots {
         if let Some(slot) = self.places.get(name) {
             return *slot;
         }
-        let slot = Slot(self.places.len());
+        let slot = Slot(u32::try_from(self.places.len()).unwrap_or(u32::MAX));
         self.places.insert(name.to_owned(), slot);
         slot
     }
@@ -172,14 +172,15 @@ impl LogSlots {
 
 impl Values {
     pub(crate) fn get(&self, slot: Slot) -> &Value {
-        self.0.get(slot.0).unwrap_or(&Value::Unset)
+        self.0.get(slot.0 as usize).unwrap_or(&Value::Unset)
     }
 
     pub(crate) fn set(&mut self, slot: Slot, value: Value) {
-        if self.0.len() <= slot.0 {
-            self.0.resize(slot.0.saturating_add(1), Value::Unset);
+        let place = slot.0 as usize;
+        if self.0.len() <= place {
+            self.0.resize(place.saturating_add(1), Value::Unset);
         }
-        if let Some(place) = self.0.get_mut(slot.0) {
+        if let Some(place) = self.0.get_mut(place) {
             *place = value;
         }
     }

@@ -35,6 +35,20 @@ pub(crate) struct Cluster {
     pub(crate) retry: Retry,
     /// What further attempts at failing upstreams may cost.
     pub(crate) budget: Budget,
+    /// What few proxies have.
+    pub(crate) rare: Option<Box<Rare>>,
+    /// Health is not looked at, as too few upstreams are available.
+    pub(crate) panics: AtomicBool,
+    /// The time until an answer is measured.
+    pub(crate) measures: bool,
+    /// Each attempt at an upstream has a line in the log, at the level debug.
+    pub(crate) verbose: bool,
+    pub(crate) gates: FailureGates,
+}
+
+/// What few proxies have, apart: there may be many that have nothing of it.
+#[derive(Debug, Default)]
+pub(crate) struct Rare {
     /// How long an upstream that came takes fewer requests.
     pub(crate) slow_start: Option<SlowStart>,
     /// If a larger part of the upstreams than this fails, the shares of those stay as they are; `None`: no share changes.
@@ -43,13 +57,6 @@ pub(crate) struct Cluster {
     pub(crate) limit: Option<(BackendLimit, Arc<BackendLimits>)>,
     /// In percent; see [`Cluster::note_panic`].
     pub(crate) panic_threshold: Option<u32>,
-    /// Health is not looked at, as too few upstreams are available.
-    pub(crate) panics: AtomicBool,
-    /// The time until an answer is measured.
-    pub(crate) measures: bool,
-    /// Each attempt at an upstream has a line in the log, at the level debug.
-    pub(crate) verbose: bool,
-    pub(crate) gates: FailureGates,
 }
 
 /// How an upstream that came begins: with a share of (age / time) to the power of the exponent.
@@ -98,6 +105,26 @@ pub(crate) struct Addresses {
 // === impl Cluster ===
 
 impl Cluster {
+    /// How long an upstream that came takes fewer requests.
+    pub(crate) fn slow_start(&self) -> Option<SlowStart> {
+        self.rare.as_ref()?.slow_start
+    }
+
+    /// See [`Rare::most_shed`].
+    pub(crate) fn most_shed(&self) -> Option<f64> {
+        self.rare.as_ref()?.most_shed
+    }
+
+    /// How many requests each upstream gets in a time.
+    pub(crate) fn limit(&self) -> Option<&(BackendLimit, Arc<BackendLimits>)> {
+        self.rare.as_ref()?.limit.as_ref()
+    }
+
+    /// In percent; see [`Cluster::note_panic`].
+    pub(crate) fn panic_threshold(&self) -> Option<u32> {
+        self.rare.as_ref()?.panic_threshold
+    }
+
     /// Logs once when so few upstreams are available that all are taken for it, and once when that is over.
     pub(crate) fn note_panic(&self, panics: bool) {
         if self.panics.load(Ordering::Relaxed) == panics
@@ -112,6 +139,23 @@ impl Cluster {
         } else {
             info!(%upstreams, "enough upstreams are healthy: the others are not used");
         }
+    }
+}
+
+// === impl Rare ===
+
+impl Rare {
+    /// The same, unless there is nothing of it.
+    pub(crate) fn boxed(self) -> Option<Box<Self>> {
+        let Self {
+            slow_start,
+            most_shed,
+            limit,
+            panic_threshold,
+        } = &self;
+        let is_any =
+            slow_start.is_some() || most_shed.is_some() || limit.is_some() || panic_threshold.is_some();
+        is_any.then(|| Box::new(self))
     }
 }
 

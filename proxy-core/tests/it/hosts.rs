@@ -57,7 +57,17 @@ impl Stage {
 
     /// The same with these sites beside.
     async fn with(sites: &str) -> Self {
-        let stage = Self::silent(sites);
+        Self::silent(&config(sites)).speaking().await
+    }
+
+    /// Hosts are served on these addresses.
+    async fn listening(listen: &str) -> Self {
+        let config = config("").replace("http://127.0.0.1:0", listen);
+        Self::silent(&config).speaking().await
+    }
+
+    async fn speaking(self) -> Self {
+        let stage = self;
         stage.docker.publish(Snapshot::default());
         stage.kubernetes.publish(Snapshot::default());
         let complete = async || {
@@ -70,7 +80,7 @@ impl Stage {
     }
 
     /// The sources have not said anything.
-    fn silent(sites: &str) -> Self {
+    fn silent(config: &str) -> Self {
         let ((docker, docker_snapshots), (kubernetes, kubernetes_snapshots)) = (channel(), channel());
         let options = Options {
             host_sources: vec![
@@ -80,7 +90,7 @@ impl Stage {
             ..options()
         };
         Self {
-            rig: Rig::with_options(&options, &config(sites)),
+            rig: Rig::with_options(&options, config),
             docker,
             kubernetes,
         }

@@ -62,7 +62,7 @@ mod tests {
     fn routes(names: &[&str]) -> Vec<Route> {
         names
             .iter()
-            .map(|name| Route::Configured(name.parse().unwrap()))
+            .map(|name| Route::Configured(std::sync::Arc::new(name.parse().unwrap())))
             .collect()
     }
 
@@ -89,7 +89,7 @@ mod tests {
         );
         assert_eq!(
             hosts(&["b", "c"], &["a", "b", "c", "d"]),
-            (none.clone(), vec!["a".to_owned(), "d".to_owned()])
+            (none, vec!["a".to_owned(), "d".to_owned()])
         );
         assert_eq!(
             hosts(&all, &["a", "x", "c", "d"]),

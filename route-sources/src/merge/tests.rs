@@ -155,8 +155,8 @@ fn the_second_counts_once_the_first_has_gone_however_far_it_is() {
         document("a.test", &[], "second:1"),
     );
     let mut all = vec![first];
-    all.extend(others.clone());
-    all.push(second.clone());
+    all.extend(others);
+    all.push(second);
     let mut merge = Merge::default();
     merge.update(Kind::File, snapshot(&all));
     let delta = merge.update(Kind::File, snapshot(&all[1..]));

@@ -8,14 +8,18 @@ use route_store::{HostDocument, HostName, SCHEMA_VERSION, StoredRoute};
 use super::Newer;
 use crate::snapshot::{Held, Invalid, Route};
 
-/// A route as the store has it, and what is made of it.
+/// A route as the store has it, and what is made of it. There may be many, so it is small: the host is said by whoever holds
+/// it.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    pub(super) stored: StoredRoute,
+    pub(super) version: u64,
+    revision: u64,
+    schema_version: u32,
+    document: Box<str>,
     /// The last document of the host that could be read, of this version or an earlier one.
     pub(super) good: Option<Arc<HostDocument>>,
     /// Why the document that is stored cannot be served.
-    pub(super) fault: Option<String>,
+    pub(super) fault: Option<Box<str>>,
     /// What the source says of the host, if anything.
     pub(super) route: Option<Route>,
     /// The store has forgotten it without having been asked to.
@@ -44,16 +48,19 @@ impl Entry {
             }
             Err(Fault::Invalid(reason)) => {
                 let route = last.clone().map(Route::Document);
-                (last, Some(reason), route)
+                (last, Some(reason.into()), route)
             }
             Err(Fault::Newer(reason)) => {
                 let kept = last.clone().filter(|_| newer == Newer::Keep);
                 let route = kept.map(Route::Document).or_else(|| held(&stored.host, &reason));
-                (last, Some(reason), route)
+                (last, Some(reason.into()), route)
             }
         };
         Self {
-            stored,
+            version: stored.version,
+            revision: stored.revision,
+            schema_version: stored.schema_version,
+            document: stored.document.into(),
             good,
             fault,
             route,
@@ -63,20 +70,33 @@ impl Entry {
 
     /// Whether this is what the store has, so that it need not be read again.
     pub(super) fn is_of(&self, stored: &StoredRoute) -> bool {
-        self.stored == *stored
+        (self.version, self.revision, self.schema_version)
+            == (stored.version, stored.revision, stored.schema_version)
+            && *self.document == *stored.document
+    }
+
+    /// The route of `host` as the store has it.
+    pub(super) fn stored(&self, host: &str) -> StoredRoute {
+        StoredRoute {
+            host: host.to_owned(),
+            version: self.version,
+            revision: self.revision,
+            schema_version: self.schema_version,
+            document: self.document.to_string(),
+        }
     }
 
     /// What is to be told of the host.
-    pub(super) fn report(&self, store: &str) -> Option<Invalid> {
+    pub(super) fn report(&self, host: &str, store: &str) -> Option<Invalid> {
         let kept = matches!(self.route, Some(Route::Document(_)));
         let reason = match (&self.fault, self.is_lost) {
             (None, false) => return None,
-            (Some(fault), false) => fault.clone(),
+            (Some(fault), false) => fault.to_string(),
             (_, true) => "the store has lost it; write it again, or accept the loss".to_owned(),
         };
         Some(Invalid {
-            host: Some(self.stored.host.clone()),
-            place: format!("version {} in the {store} store", self.stored.version),
+            host: Some(host.to_owned()),
+            place: format!("version {} in the {store} store", self.version),
             reason,
             kept,
         })

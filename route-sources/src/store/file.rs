@@ -107,13 +107,13 @@ pub(super) fn save(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 /// The file as bytes.
 pub(super) fn encode(table: &Table, identity: &str) -> Vec<u8> {
     let mut body = Vec::new();
-    for entry in table.entries.values() {
+    for (host, entry) in &table.entries {
         let good = entry.good.as_ref().filter(|_| entry.fault.is_some());
         let line = Line {
-            stored: entry.stored.clone(),
+            stored: entry.stored(host),
             good: good.map(|good| good.to_json()),
             lost: entry.is_lost,
-            older: table.older.get(&entry.stored.host).cloned(),
+            older: table.older.get(&**host).cloned(),
         };
         push(&mut body, &line);
     }
@@ -162,11 +162,11 @@ pub(super) fn decode(bytes: &[u8], identity: &str, terms: Terms) -> Result<Table
             .good
             .and_then(|good| read(&good).ok())
             .map(std::sync::Arc::new);
+        let host = line.stored.host.clone();
         let mut entry = Entry::read(line.stored, good, terms.newer);
         entry.is_lost = line.lost;
-        let host = entry.stored.host.clone();
         table.older.extend(line.older.map(|older| (host.clone(), older)));
-        table.entries.insert(host, entry);
+        table.entries.insert(host.into(), entry);
     }
     if table.entries.len() != head.routes {
         return Err(FileError::Damaged("routes are missing"));

@@ -18,7 +18,7 @@ pub(super) struct Terms {
 /// All routes of a store.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
-    pub(super) entries: BTreeMap<String, Entry>,
+    pub(super) entries: BTreeMap<Box<str>, Entry>,
     pub(super) revision: Option<Revision>,
     /// Routes that the store has in an older version since it went back, as they were before. Each is here as long as nobody
     /// has written it since.
@@ -54,7 +54,7 @@ impl Table {
                 let mut is_other = self.revision.replace(revision) != Some(revision);
                 for host in deleted {
                     self.older.remove(&host);
-                    is_other |= self.entries.remove(&host).is_some();
+                    is_other |= self.entries.remove(&*host).is_some();
                 }
                 for stored in routes {
                     is_other |= self.put(stored, terms);
@@ -76,20 +76,20 @@ impl Table {
         };
         let mut before = std::mem::take(&mut self.entries);
         for stored in all.routes {
-            let known = before.remove(&stored.host);
-            let newer = known.as_ref().map(|known| &known.stored);
-            let newer = newer
+            let known = before.remove(&*stored.host);
+            let newer = known
+                .as_ref()
                 .filter(|known| went_back && stored.version < known.version)
-                .cloned();
+                .map(|known| known.stored(&stored.host));
             if let Some(known) = known {
-                self.entries.insert(stored.host.clone(), known);
+                self.entries.insert(stored.host.as_str().into(), known);
             }
             done.is_other |= self.put(stored, terms);
             self.older.extend(newer.map(|newer| (newer.host.clone(), newer)));
         }
         for (host, mut entry) in before {
             if terms.data_loss == DataLoss::Accept || !(is_lossy || entry.is_lost) {
-                self.older.remove(&host);
+                self.older.remove(&*host);
                 done.is_other = true;
                 continue;
             }
@@ -103,14 +103,14 @@ impl Table {
 
     /// Takes in one route. Whether it is another one than before.
     fn put(&mut self, stored: StoredRoute, terms: Terms) -> bool {
-        let known = self.entries.get_mut(&stored.host);
+        let known = self.entries.get_mut(&*stored.host);
         if let Some(known) = known.filter(|known| known.is_of(&stored)) {
             return std::mem::take(&mut known.is_lost);
         }
         // Whoever has written it since the store went back knew what there was.
         self.older.remove(&stored.host);
-        let last = self.entries.remove(&stored.host).and_then(|known| known.good);
-        let host = stored.host.clone();
+        let last = self.entries.remove(&*stored.host).and_then(|known| known.good);
+        let host = stored.host.as_str().into();
         self.entries.insert(host, Entry::read(stored, last, terms.newer));
         true
     }
@@ -127,8 +127,8 @@ impl Table {
     pub(super) fn let_go(&mut self, hosts: &[String]) -> bool {
         let before = self.entries.len();
         for host in hosts {
-            if self.entries.get(host).is_some_and(|entry| entry.is_lost) {
-                self.entries.remove(host);
+            if self.entries.get(&**host).is_some_and(|entry| entry.is_lost) {
+                self.entries.remove(&**host);
             }
         }
         self.entries.len() < before
@@ -136,11 +136,11 @@ impl Table {
 
     /// Routes that the store has not, or not as they were, with the version that it has.
     pub(super) fn to_restore(&self) -> Vec<(StoredRoute, Option<u64>)> {
-        let lost = self.entries.values().filter(|entry| entry.is_lost);
-        let lost = lost.map(|entry| (entry.stored.clone(), None));
+        let lost = self.entries.iter().filter(|(_, entry)| entry.is_lost);
+        let lost = lost.map(|(host, entry)| (entry.stored(host), None));
         let older = self.older.values().filter_map(|older| {
-            let now = self.entries.get(&older.host).filter(|now| !now.is_lost)?;
-            Some((older.clone(), Some(now.stored.version)))
+            let now = self.entries.get(&*older.host).filter(|now| !now.is_lost)?;
+            Some((older.clone(), Some(now.version)))
         });
         lost.chain(older).collect()
     }
@@ -148,7 +148,8 @@ impl Table {
     /// Everything, for whoever merges it. `more` is told beside what is wrong with routes.
     pub(super) fn snapshot(&self, store: &str, stale: Option<String>, more: Option<Invalid>) -> Snapshot {
         let entries = self.entries.values();
-        let invalid = entries.clone().filter_map(|entry| entry.report(store));
+        let all = self.entries.iter();
+        let invalid = all.filter_map(|(host, entry)| entry.report(host, store));
         Snapshot {
             routes: entries.filter_map(|entry| entry.route.clone()).collect(),
             invalid: more.into_iter().chain(invalid).collect(),

@@ -155,7 +155,7 @@ fn status_table(status: &Value) -> String {
         let number = status.pointer(pointer).and_then(Value::as_u64);
         number.map_or_else(|| "none".to_owned(), |number| number.to_string())
     };
-    let mut rows = vec![vec!["applied".to_owned(), number("/applied/number")]];
+    let mut rows = vec![vec!["applied".to_owned(), number("/applied/revision/number")]];
     if let Some(kind) = status.pointer("/store/kind").and_then(Value::as_str) {
         rows.push(vec![
             "store".to_owned(),

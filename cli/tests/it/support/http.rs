@@ -43,6 +43,15 @@ impl Client {
         self.ask("GET", path)
     }
 
+    /// What another host than the address says.
+    pub(crate) fn get_of(&self, host: &str, path: &str) -> Answer {
+        let mut stream = TcpStream::connect(SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let head = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        Answer::read(BufReader::new(stream))
+    }
+
     pub(crate) fn ask(&self, method: &str, path: &str) -> Answer {
         Answer::read(self.send(method, path))
     }

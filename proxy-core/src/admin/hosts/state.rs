@@ -15,7 +15,6 @@ pub(super) async fn status(api: &SourcesApi) -> Result<Reply, Refused> {
     if !status.is_object() {
         status = json!({});
     }
-    status["applied"] = json!(api.view.applied());
     status["store"] = match &api.store {
         None => Value::Null,
         Some(store) => {

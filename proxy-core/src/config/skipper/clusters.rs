@@ -202,10 +202,12 @@ impl<'c, 's> Clustering<'c, 's> {
         let Some((mut cluster, queries)) = made else {
             return Err(InvalidReason::Backend("no address".to_owned()));
         };
-        cluster.slow_start = said.fade_in.map(|fade| SlowStart {
-            time: fade.duration,
-            exponent: fade.exponent,
-        });
+        if let Some(fade) = &said.fade_in {
+            cluster.rare.get_or_insert_default().slow_start = Some(SlowStart {
+                time: fade.duration,
+                exponent: fade.exponent,
+            });
+        }
         for (address, created) in &said.created {
             note_created(&cluster, address, *created);
         }

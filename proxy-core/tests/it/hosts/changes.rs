@@ -118,7 +118,7 @@ async fn a_route_that_cannot_be_built_keeps_its_previous_version_and_is_listed()
 #[tokio::test]
 async fn requests_wait_until_the_sources_have_spoken() {
     let origin = Recorder::saying(Ipv4Addr::LOCALHOST, "hello").await;
-    let stage = Stage::silent("");
+    let stage = Stage::silent(&config(""));
     let mut client = stage.rig.wire().await;
     client.send("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n").await;
     stage.kubernetes.publish(Snapshot::default());

@@ -259,7 +259,8 @@ impl View {
 impl SourcesView for View {
     fn status(&self) -> BoxFuture<'_, Value> {
         let names = self.hosts.lock().unwrap().len();
-        async move { json!({ "names": names }) }.boxed()
+        let applied = self.applied().map(|revision| json!({ "revision": revision }));
+        async move { json!({ "names": names, "applied": applied }) }.boxed()
     }
 
     fn hosts<'a>(&'a self, after: Option<&'a str>, limit: usize) -> BoxFuture<'a, Vec<ServedHost>> {
