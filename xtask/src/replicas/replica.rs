@@ -122,7 +122,7 @@ impl Door {
     /// The revision that its requests see.
     pub(super) fn applied(&self) -> Option<Revision> {
         let (_, status) = self.ask("GET", "/routes/status", "").ok()?;
-        Revision::read(status.get("applied")?)
+        Revision::read(status.pointer("/applied/revision")?)
     }
 
     /// The revision that its store has, if that answers.

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use super::eventually;
 use super::origin::Origin;
 use super::replica::Replica;
 use super::traffic::Traffic;
@@ -98,6 +99,7 @@ fn a_list_without_routes_removes_them() {
     let replica = Replica::start_in(home, &file("routes.yaml"));
     assert_eq!(replica.get("a.test", "/").body, "one");
     replica.home().write("routes.yaml", "routes: []\n");
-    replica.says("routes have changed");
-    assert_eq!(replica.status_of("a.test"), 404);
+    eventually("its host is gone", || {
+        (replica.status_of("a.test") == 404).then_some(())
+    });
 }

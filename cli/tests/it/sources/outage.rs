@@ -4,6 +4,9 @@ use std::fs;
 
 use super::{Replica, document, eventually, shared, sqlite};
 
+/// What was applied last, below the home of a process.
+const KEPT: &str = ".local/share/doorway/routes/applied";
+
 #[test]
 fn a_start_while_the_store_is_away_serves_what_was_applied_last_and_says_so() {
     let (directory, one) = shared();
@@ -12,6 +15,11 @@ fn a_start_while_the_store_is_away_serves_what_was_applied_last_and_says_so() {
     let mut replica = Replica::start(&sqlite(&place.join("routes.db")));
     replica.routes_done(&["put", "a.test", "--wait"], &document("a.test", &one));
     replica.end();
+    let kept = replica.home().path().join(KEPT);
+    assert!(
+        fs::read_to_string(&kept).unwrap().contains("a.test"),
+        "a process that ends in order keeps what it served"
+    );
     let away = directory.path().join("away");
     fs::rename(&place, &away).unwrap();
 
@@ -41,7 +49,7 @@ fn what_was_applied_last_is_kept_when_the_process_is_killed() {
     fs::create_dir(&place).unwrap();
     let mut replica = Replica::start(&sqlite(&place.join("routes.db")));
     replica.routes_done(&["put", "a.test", "--wait"], &document("a.test", &one));
-    let kept = replica.home().path().join(".local/share/doorway/routes/applied");
+    let kept = replica.home().path().join(KEPT);
     eventually("it is on the disk", || {
         replica.status();
         fs::read(&kept)

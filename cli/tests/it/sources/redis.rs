@@ -95,7 +95,7 @@ fn follow_again(replicas: &[Replica; 3]) {
     for replica in replicas {
         eventually("the store is followed again", || {
             let status = replica.status();
-            let is_current = status["applied"] == status["store"]["revision"];
+            let is_current = status["applied"]["revision"] == status["store"]["revision"];
             (is_current && replica.source("store")["stale"].is_null()).then_some(())
         });
     }
