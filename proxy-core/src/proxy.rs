@@ -338,16 +338,23 @@ impl Proxy {
             closing.cancelled().await;
             sum.and(thread::drain(&self.embedded).await)
         };
-        tokio::select! {
+        let report = tokio::select! {
             report = served => report,
             () = ending => Report::default(),
             () = looked_after.as_mut() => Report { workers_failed: 1, ..Report::default() },
-        }
+        };
+        // What sources gave is kept for the next start.
+        background.cancel();
+        self.reconciler.end_sources(LAST_ROUTES).await;
+        report
     }
 }
 
 /// The longest time that sources of routes get for the first that they say, before requests are accepted.
 const FIRST_ROUTES: Duration = Duration::from_secs(10);
+
+/// The longest time that they get for what they have to do at the end.
+const LAST_ROUTES: Duration = Duration::from_secs(2);
 
 fn surroundings(options: &Options) -> Result<Surroundings, BuildErrors> {
     let settings = ResolveSettings::default()

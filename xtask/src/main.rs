@@ -1,7 +1,7 @@
 //! The project's own tasks, run as `cargo xtask <task>`.
 //!
 //! `ci` is everything a change must pass; `tidy`, `codegen`, `test`, `consul`, `skipper`, `fuzz`, `bench`, `chaos`,
-//! `names`, `stall`, `reload`, `shipwick` and `wire` are its parts and its relatives.
+//! `names`, `stall`, `reload`, `replicas`, `shipwick` and `wire` are its parts and its relatives.
 
 #![allow(
     clippy::print_stdout,
@@ -25,6 +25,7 @@ mod metadata;
 mod names;
 mod process;
 mod reload;
+mod replicas;
 mod shipwick;
 mod skipper;
 mod stall;
@@ -70,6 +71,8 @@ enum Task {
     Stall(stall::Options),
     /// What clients notice of 500 reloads, with Doorway and with Caddy.
     Reload(reload::Options),
+    /// Three Doorways that share a store of routes, which is restarted, cut off and replaced by an empty one.
+    Replicas(replicas::Options),
     /// What clients notice of rollouts by shipwick-routes, and of what goes wrong, with Doorway and with Caddy.
     Shipwick(shipwick::Options),
     /// Requests well-formed and not: what Doorway, nginx, HAProxy and Caddy make of them.
@@ -106,6 +109,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Names(options) => names::run(&options),
         Task::Stall(options) => stall::run(&options),
         Task::Reload(options) => reload::run(&options),
+        Task::Replicas(options) => replicas::run(&options),
         Task::Shipwick(options) => shipwick::run(&options),
         Task::Wire(options) => wire::run(&options),
         Task::Origin => bench::origin::serve(),

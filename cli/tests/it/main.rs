@@ -24,5 +24,6 @@ mod routes;
 mod run;
 mod shipwick;
 mod skipper;
+mod sources;
 mod support;
 mod token;

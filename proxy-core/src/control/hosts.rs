@@ -93,7 +93,7 @@ impl Reconciler {
             hosted.note(built.unbuilt);
             hosted.tell(kind, &delta);
         });
-        self.change_hosts(built.changes, kind).await;
+        self.change_hosts(built.changes, Some(kind)).await;
         // It may be the last that holds many routes.
         drop(task::spawn_blocking(move || drop(delta)));
         if let (Kind::Store, Some(revision)) = (kind, revision) {
@@ -128,15 +128,21 @@ impl Reconciler {
         look(&mut self.hosting.hosted.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    async fn change_hosts(&self, changes: Vec<(HostName, Option<Arc<Site>>)>, kind: Kind) {
+    /// Lets requests see what has changed. `spoke` is the source that it is from, if it is from one.
+    async fn change_hosts(&self, changes: Vec<(HostName, Option<Arc<Site>>)>, spoke: Option<Kind>) {
         // No load comes between the view that is looked at and the next one.
         let _state = self.state.lock().await;
         let last = self.views.current();
-        let is_awaited = last.hosts.awaits(kind);
-        if !changes.is_empty() || is_awaited {
-            let hosts = last.hosts.with(changes).without_awaiting(kind);
-            self.publish(last.with_hosts(hosts), last);
+        let awaited = spoke.filter(|kind| last.hosts.awaits(*kind));
+        if changes.is_empty() && awaited.is_none() {
+            return;
         }
+        let hosts = last.hosts.with(changes);
+        let hosts = match awaited {
+            Some(kind) => hosts.without_awaiting(kind),
+            None => hosts,
+        };
+        self.publish(last.with_hosts(hosts), last);
     }
 
     /// What the configuration says beside the sources: the hosts that it serves itself, and where HTTPS is.
@@ -153,7 +159,8 @@ impl Reconciler {
             return;
         };
         self.with_hosted(|hosted| hosted.note(built.unbuilt));
-        self.change_hosts(built.changes, Kind::File).await;
+        // No source has spoken: its requests go on waiting.
+        self.change_hosts(built.changes, None).await;
     }
 
     /// Tells which revision of the store requests see.

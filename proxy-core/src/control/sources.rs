@@ -14,11 +14,12 @@ use route_store::Store;
 use tokio::sync::Notify;
 use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
-use tracing::error;
+use tracing::{error, warn};
 
 use self::view::Overview;
 use super::{Reconciler, SourcesApi, Tokens};
 use crate::config::{BuildError, BuildErrors, https};
+use crate::tasks::Drained;
 
 /// What one source is told. As long as that is as before, it goes on as if nothing had happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -259,6 +260,13 @@ impl Reconciler {
                 error!(source = %kind, "the source of routes has ended; its routes stay as they are");
             }
         });
+    }
+
+    /// Waits for sources that were told to stop, but not longer than `limit`.
+    pub(crate) async fn end_sources(&self, limit: Duration) {
+        if let Drained::TimedOut { left } = self.tasks.drain(limit).await {
+            warn!(left, "sources of routes do not end in time");
+        }
     }
 
     /// Reads the certificates of hosts again when their files change, until `stop`.
