@@ -1,5 +1,6 @@
 //! `doorway store`: a look at a store of routes, without a proxy.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
@@ -42,6 +43,13 @@ fn migrate(from: &StoreFrom, environment: &Environment) -> Outcome {
 fn check(from: &StoreFrom, as_json: bool, environment: &Environment) -> Outcome {
     runtime::block_on(async {
         let store = opened(from, environment)?;
+        // Looking changes nothing: a database that is not there is not made.
+        if let Some(missing) = missing_file(from, environment) {
+            return Err(Failure::Report(format!(
+                "error: there is no file {}; check the path, or make it with `doorway store migrate`",
+                missing.display()
+            )));
+        }
         let report = store.check().await.map_err(anyhow::Error::new)?;
         if as_json {
             let json = serde_json::to_value(&report).context("the report is no JSON")?;
@@ -58,6 +66,16 @@ fn check(from: &StoreFrom, as_json: bool, environment: &Environment) -> Outcome 
             .collect();
         Err(Failure::Report(lines.join("\n")))
     })
+}
+
+/// The file of a SQLite store, if it is not there.
+fn missing_file(from: &StoreFrom, environment: &Environment) -> Option<PathBuf> {
+    let named = || environment.get(from.url_env.as_deref().unwrap_or(URL));
+    let text = from.url.as_deref().or_else(named)?;
+    let path = text.trim().strip_prefix("sqlite:")?;
+    let path = path.strip_prefix("//").unwrap_or(path);
+    let path = PathBuf::from(path.split('?').next().unwrap_or(path));
+    (!path.exists()).then_some(path)
 }
 
 fn told(report: &CheckReport) -> String {

@@ -85,6 +85,11 @@ impl Plan {
             let errors = wrong.into_iter().map(|reason| BuildError::Document { reason });
             BuildErrors(errors.collect())
         })?;
+        if let Some(store) = said.and_then(|said| said.store.as_ref()) {
+            let environment = &reconciler.surroundings.environment;
+            start::url(store, environment)
+                .map_err(|reason| BuildErrors(vec![BuildError::Document { reason }]))?;
+        }
         Ok(Self {
             wanted: said.into_iter().flat_map(Settings::all).collect(),
             tokens: Arc::new(tokens),

@@ -52,7 +52,7 @@ fn kind(kind: model::StoreKind) -> StoreKind {
 }
 
 /// Where the store is, perhaps with a password.
-fn url(said: &model::RouteStore, environment: &Environment) -> Result<String, String> {
+pub(super) fn url(said: &model::RouteStore, environment: &Environment) -> Result<String, String> {
     let Some(url) = &said.url else {
         return Ok(String::new());
     };
@@ -127,7 +127,7 @@ impl Reconciler {
                 path: path.clone(),
                 context: None,
             },
-            None => Access::InCluster,
+            None => Access::Automatic,
         };
         let mut settings = kubernetes::Settings::new(access, directory, new_id()?);
         if let Some(class) = &said.class {

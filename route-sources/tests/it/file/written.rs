@@ -23,7 +23,9 @@ async fn every_file_in_the_documents_is_read() {
     for (text, more, expected) in [(README, " file", 4), (MANUAL, "", 2), (README_OF_ALL, "", 1)] {
         let mut count = 0;
         for format in ["yaml", "hcl", "json"] {
-            for block in blocks(text, &format!("{format}{more}")) {
+            let blocks = blocks(text, &format!("{format}{more}"));
+            // Configurations of the proxy are tried with its binary.
+            for block in blocks.into_iter().filter(|block| !block.contains("\"apps\"")) {
                 count += 1;
                 let folder = tempfile::tempdir().unwrap();
                 std::fs::write(
