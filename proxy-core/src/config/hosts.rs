@@ -163,6 +163,14 @@ fn proxy(
         });
     }
     let name = upstreams.first().and_then(|upstream| upstream.sni.as_ref());
+    if let Some(other) = upstreams
+        .iter()
+        .position(|upstream| upstream.sni.as_ref() != name)
+    {
+        return Err(wrong(format!(
+            "upstreams[{other}].sni: all upstreams of one target have the same; give the others paths of their own"
+        )));
+    }
     Ok(model::ReverseProxy {
         upstreams: all,
         transport: name.map(|name| model::Transport::Http(Box::new(tls_to(name)))),

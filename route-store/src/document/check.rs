@@ -192,11 +192,6 @@ fn check_upstreams(upstreams: &mut [RawUpstream], place: &str, found: &mut Found
             found.say(&at("sni"), "the name of one host is expected");
         }
     }
-    let name = upstreams.first().and_then(|upstream| upstream.sni.clone());
-    if let Some(other) = upstreams.iter().position(|upstream| upstream.sni != name) {
-        let reason = "all upstreams of one target have the same; give the others paths of their own";
-        found.say(&format!("{place}[{other}].sni"), reason);
-    }
 }
 
 fn check_policy(policy: &str, upstreams: Option<&[RawUpstream]>, place: &str, found: &mut Found) {

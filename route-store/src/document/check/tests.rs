@@ -188,17 +188,3 @@ fn what_was_built_by_hand_is_checked_too() {
         "upstreams[0].weight: a whole number from 1 to 65535 is expected; upstreams[0].sni: it is empty"
     );
 }
-
-#[test]
-fn upstreams_of_one_target_have_one_name_in_their_certificates() {
-    let raw = Raw::from_value(json!({
-        "host": "a.test",
-        "upstreams": [{"address": "a:80"}, {"address": "b:443", "sni": "b.test"}]
-    }))
-    .unwrap();
-    let problems = HostDocument::check(raw).unwrap_err();
-    assert_eq!(
-        problems.to_string(),
-        "upstreams[1].sni: all upstreams of one target have the same; give the others paths of their own"
-    );
-}
