@@ -54,7 +54,7 @@ pub fn translate(cluster: &Cluster, certificates: &Certificates, settings: &Sett
     }
     let mut routes = Vec::new();
     for (host, claims) in joined.hosts {
-        let (route, refused) = claims.into_route(&host);
+        let (route, refused) = claims.into_route(&host, &settings.check);
         for refused in refused {
             joined.report.refused(Some(&host), &refused.owner, refused.reason);
         }

@@ -8,7 +8,7 @@ use caddy_config as model;
 use futures_util::future::BoxFuture;
 use route_sources::docker::{DockerMode, DockerSettings, DockerSource, Endpoint, TlsFiles};
 use route_sources::file::{FileSettings, FileSource, WhenMissing};
-use route_sources::kubernetes::{self, Access, KubernetesSource};
+use route_sources::kubernetes::{self, Access, Check, KubernetesSource};
 use route_sources::store::{self as follow, DataLoss, Newer, replica_id};
 use route_sources::{Publisher, StoreSource};
 use route_store::{DEFAULT_HISTORY, Store, StoreKind, StoreSettings};
@@ -117,7 +117,7 @@ impl Reconciler {
         }
     }
 
-    fn cluster(&self, said: &model::KubernetesRoutes) -> Result<kubernetes::Settings, String> {
+    fn cluster(self: &Arc<Self>, said: &model::KubernetesRoutes) -> Result<kubernetes::Settings, String> {
         let directory = said.tls_directory.clone().or_else(|| self.data(CLUSTER_KEYS));
         let directory = directory.ok_or(
             "there is no directory for certificates of the cluster; name one with `tls_directory`, or give a data directory",
@@ -135,6 +135,11 @@ impl Reconciler {
         }
         settings.namespaces.clone_from(&said.namespaces);
         settings.publish_service.clone_from(&said.publish_service);
+        let this = Arc::downgrade(self);
+        settings.check = Check::new(move |document| match this.upgrade() {
+            Some(this) => this.could_serve(document),
+            None => Ok(()),
+        });
         Ok(settings)
     }
 
