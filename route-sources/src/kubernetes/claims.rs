@@ -77,6 +77,18 @@ impl Claims {
         Ok(())
     }
 
+    /// Whether Ingresses of this namespace may say what concerns all of the host: the oldest one is of it too.
+    pub(super) fn is_home(&self, namespace: &str) -> bool {
+        self.owners
+            .first()
+            .is_none_or(|oldest| oldest.namespace == namespace)
+    }
+
+    /// Whether there is a certificate.
+    pub(super) fn is_certified(&self) -> bool {
+        self.certificate.is_some()
+    }
+
     /// Gives the host a certificate; an older Ingress's Secret stays, and is given back if it is another.
     pub(super) fn certify(&mut self, secret: &Key, files: &CertificateFiles) -> Result<(), &Key> {
         let (there, _) = self

@@ -3,7 +3,7 @@
 use super::*;
 use crate::control::Reconciler;
 
-const WITHOUT: &str = "{\n\tadmin off\n}\n";
+const WITHOUT: &str = "{\n\tadmin off\n}\nhttp://a.test:0 {\n\trespond \"file\"\n}\n";
 const STORE: &str =
     "{\n\tadmin off\n\troute_sources {\n\t\tlisten http://127.0.0.1:0\n\t\tstore memory\n\t}\n}\n";
 const FILES: &str = "{\n\tadmin off\n\troute_sources {\n\t\tlisten http://127.0.0.1:0\n\t\tfile /nowhere/routes.json\n\t}\n}\n";

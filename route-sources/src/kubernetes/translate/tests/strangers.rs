@@ -86,3 +86,27 @@ fn what_the_proxy_cannot_serve_closes_the_ingress_of_the_stranger_alone() {
         "{reasons}"
     );
 }
+
+#[test]
+fn a_stranger_gives_a_host_no_certificate_and_no_redirect() {
+    let annotations = json!({ "doorway.dev/redirect": "false" });
+    let mut spec = json!({ "rules": [rule("a.test", &[("Prefix", "/x", "web")])] });
+    spec["tls"] = json!([{ "hosts": ["a.test"], "secretName": "own" }]);
+    let mut world = elsewhere(home().ingress("x", 1, annotations, spec.clone()), "x");
+    world = world.certificate("own", true, None);
+    let files = world.certificates.get(&Key::new("shop", "own")).unwrap().clone();
+    world.certificates.insert(Key::new("other", "own"), files);
+    let translation = world.translate();
+    let raw = document(&translation, "a.test");
+    assert!(raw.tls.is_none() && !is_closed(&raw.target));
+    assert!(
+        is_closed(&raw.paths[0].target),
+        "it is not served without what it wants"
+    );
+    let told = reasons(&translation).concat();
+    assert!(told.contains("oldest Ingress can give it one"), "{told}");
+    // The namespace of the host can, and the stranger is served over it.
+    let world = world.ingress("y", 2, json!({}), spec);
+    let raw = document(&world.translate(), "a.test");
+    assert_eq!(raw.tls.unwrap().redirect, None);
+}
