@@ -26,7 +26,7 @@ mod work;
 
 pub use self::cluster::{Cluster, Key};
 pub use self::files::{Certificate, CertificateFiles, Certificates, Files};
-pub use self::settings::{Access, Settings};
+pub use self::settings::{Access, Check, Settings};
 pub use self::source::KubernetesSource;
 pub use self::tls::wanted_certificates;
 pub use self::translate::{Translation, translate};

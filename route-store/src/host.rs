@@ -46,8 +46,9 @@ impl FromStr for HostName {
             reason,
         };
         let name = given.strip_suffix('.').unwrap_or(given).to_ascii_lowercase();
-        if name.parse::<std::net::IpAddr>().is_ok() {
-            return Ok(Self(name.into()));
+        if let Ok(address) = name.parse::<std::net::IpAddr>() {
+            // One address has one name, as browsers write it.
+            return Ok(Self(address.to_string().into()));
         }
         if name.len() > LONGEST {
             return Err(wrong("it is longer than 253 bytes"));
@@ -66,6 +67,10 @@ impl FromStr for HostName {
                     "use letters, digits, `-` and `_`, without a port or a path; names in other scripts in their `xn--` form",
                 ));
             }
+        }
+        let last = labels.rsplit('.').next().unwrap_or_default();
+        if labels.len() != name.len() && last.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(wrong("addresses have no hosts below them"));
         }
         Ok(Self(name.into()))
     }
@@ -96,6 +101,7 @@ mod tests {
             ("localhost", "localhost"),
             ("10.0.0.1", "10.0.0.1"),
             ("::1", "::1"),
+            ("2001:DB8:0:0::0001", "2001:db8::1"),
         ] {
             assert_eq!(given.parse::<HostName>().unwrap().as_str(), name);
         }
@@ -105,6 +111,7 @@ mod tests {
     fn what_is_no_name_is_refused() {
         for given in [
             "", ".", "*", "*.", "a..b", "a.*.b", "a b", "a:80", "http://a", "a/b", "ä.test", "[::1]",
+            "*.0.0.1",
         ] {
             assert!(given.parse::<HostName>().is_err(), "{given}");
         }

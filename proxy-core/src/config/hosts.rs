@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use caddy_config as model;
 use route_sources::HostDocument;
-use route_store::document::{Raw, RawFields, RawHeaders, RawTarget, RawTls, RawUpstream};
+use route_store::document::{LOAD_BALANCING, Raw, RawFields, RawHeaders, RawTarget, RawTls, RawUpstream};
 
 use super::compile::{Compiler, Surroundings};
 use super::error::{BuildError, BuildErrors};
@@ -72,7 +72,7 @@ pub(crate) fn site(
 pub(crate) fn unavailable(surroundings: &Surroundings) -> Site {
     let mut compiler = Compiler::new(surroundings);
     let rules = routes::of_host(&mut compiler, &[everything(vec![raise(503)])]);
-    Site::new(rules, Clusters::default(), Vec::new(), Vec::new(), None)
+    Site::unavailable(rules)
 }
 
 fn key(surroundings: &Surroundings, tls: &RawTls) -> Result<Arc<HostKey>, BuildError> {
@@ -238,38 +238,27 @@ fn balancing(
 fn unknown(name: &str) -> String {
     format!(
         "load_balancing: `{name}` is not known here; use {}, or `handlers` with a reverse_proxy",
-        POLICIES.join(", ")
+        LOAD_BALANCING.join(", ")
     )
 }
 
-/// The policies that need no settings.
+/// The policies that need no settings: those of documents.
 fn simple(name: &str) -> Option<model::SelectionPolicy> {
     Some(match name {
         "client_ip_hash" => model::SelectionPolicy::ClientIpHash {},
+        "cookie" => model::SelectionPolicy::Cookie(model::CookiePolicy::default()),
         "first" => model::SelectionPolicy::First {},
         "ip_hash" => model::SelectionPolicy::IpHash {},
         "least_conn" => model::SelectionPolicy::LeastConn {},
         "peak_ewma" => model::SelectionPolicy::PeakEwma {},
         "random" => model::SelectionPolicy::Random {},
+        "random_choose" => model::SelectionPolicy::RandomChoose { choose: None },
         "round_robin" => model::SelectionPolicy::RoundRobin {},
         "uri_hash" => model::SelectionPolicy::UriHash {},
         "weighted_round_robin" => model::SelectionPolicy::WeightedRoundRobin { weights: Vec::new() },
         _ => return None,
     })
 }
-
-/// Those of [`simple`].
-const POLICIES: [&str; 9] = [
-    "client_ip_hash",
-    "first",
-    "ip_hash",
-    "least_conn",
-    "peak_ewma",
-    "random",
-    "round_robin",
-    "uri_hash",
-    "weighted_round_robin",
-];
 
 /// How many other upstreams are tried at most.
 const MOST_RETRIES: u32 = 3;

@@ -1,6 +1,7 @@
 //! The hosts of the sources of routes: what is said of them is merged, and what has changed is built and served.
 
 use std::collections::{BTreeMap, HashMap};
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
@@ -9,6 +10,7 @@ use route_sources::{
 };
 use tokio::sync::watch;
 use tokio::task;
+use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use super::Reconciler;
@@ -81,9 +83,18 @@ type Sites = HashMap<*const HostDocument, Result<Arc<Site>, String>>;
 // === impl Reconciler ===
 
 impl Reconciler {
-    /// Lets requests see what a source says now. It returns once they do.
-    pub(crate) async fn take_snapshot(self: &Arc<Self>, kind: Kind, snapshot: Arc<Snapshot>) {
+    /// Lets requests see what a source says now, unless the source has `ended`. It returns once they do.
+    pub(crate) async fn take_snapshot(
+        self: &Arc<Self>,
+        kind: Kind,
+        snapshot: Arc<Snapshot>,
+        ended: &CancellationToken,
+    ) {
         let _turn = self.hosting.turn.lock().await;
+        // What takes its place may have been said while this waited.
+        if ended.is_cancelled() {
+            return;
+        }
         let revision = snapshot.revision;
         let take = move |hosted: &mut Hosted| hosted.take(kind, snapshot);
         let Some((delta, built)) = self.build_hosts(take).await else {
@@ -145,6 +156,20 @@ impl Reconciler {
         self.publish(last.with_hosts(hosts), last);
     }
 
+    /// A source is gone, and its routes with it. One that comes in its place later is waited for.
+    pub(super) async fn forget_source(self: &Arc<Self>, kind: Kind) {
+        let nothing = Arc::new(Snapshot::default());
+        self.take_snapshot(kind, nothing, &CancellationToken::new()).await;
+        self.with_hosted(|hosted| hosted.came.remove(&kind));
+    }
+
+    /// A source goes on as it was. What it has said before it need not say again.
+    pub(super) async fn keep_source(&self, kind: Kind) {
+        if self.with_hosted(|hosted| hosted.came.contains_key(&kind)) {
+            self.change_hosts(Vec::new(), Some(kind)).await;
+        }
+    }
+
     /// What the configuration says beside the sources: the hosts that it serves itself, and where HTTPS is.
     pub(super) async fn configure_hosts(self: &Arc<Self>, configured: Vec<HostName>, https_port: u16) {
         let _turn = self.hosting.turn.lock().await;
@@ -193,7 +218,7 @@ impl Reconciler {
         for (name, route) in &delta.set {
             let unbuilt = match self.site(&mut sites, route, https_port) {
                 Ok(site) => {
-                    built.changes.push((name.clone(), site));
+                    built.changes.push((name.clone(), Some(site)));
                     None
                 }
                 Err(reason) => {
@@ -215,25 +240,31 @@ impl Reconciler {
         built
     }
 
-    /// What serves a route; `None`: the configuration does.
-    fn site(&self, sites: &mut Sites, route: &Route, https_port: u16) -> Result<Option<Arc<Site>>, String> {
+    /// Whether a document could be served, and if not, why. It may read files.
+    pub(super) fn could_serve(&self, document: &HostDocument) -> Result<(), String> {
+        let https_port = self.with_hosted(|hosted| hosted.https_port);
+        let site = unless_it_panics(|| hosts::site(&self.surroundings, document, https_port));
+        site?.map(drop).map_err(|errors| errors.to_string())
+    }
+
+    /// What serves a route.
+    fn site(&self, sites: &mut Sites, route: &Route, https_port: u16) -> Result<Arc<Site>, String> {
         match route {
-            Route::Configured(_) => Ok(None),
+            Route::Configured(_) => Ok(Arc::new(Site::configured())),
             Route::Held(held) => {
                 let Held { host, reason } = &**held;
                 debug!(%host, reason, "the host cannot be served");
-                Ok(Some(Arc::new(hosts::unavailable(&self.surroundings))))
+                Ok(Arc::new(hosts::unavailable(&self.surroundings)))
             }
             Route::Document(document) => {
                 let build = || {
-                    let site = hosts::site(&self.surroundings, document, https_port);
-                    site.map(Arc::new).map_err(|errors| errors.to_string())
+                    let site = unless_it_panics(|| hosts::site(&self.surroundings, document, https_port));
+                    site?.map(Arc::new).map_err(|errors| errors.to_string())
                 };
                 if document.aliases().is_empty() {
-                    return build().map(Some);
+                    return build();
                 }
-                let site = sites.entry(Arc::as_ptr(document)).or_insert_with(build);
-                site.clone().map(Some)
+                sites.entry(Arc::as_ptr(document)).or_insert_with(build).clone()
             }
         }
     }
@@ -378,6 +409,11 @@ impl Hosted {
             ..Status::of(&self.merge, |kind| self.came.get(&kind).copied())
         }
     }
+}
+
+/// A fault in what builds one host is none of all others. The panic is reported by itself.
+fn unless_it_panics<T>(build: impl FnOnce() -> T) -> Result<T, String> {
+    panic::catch_unwind(AssertUnwindSafe(build)).map_err(|_| "it cannot be built".to_owned())
 }
 
 /// Seconds since 1970.

@@ -332,10 +332,10 @@ impl Reconciler {
             }
         }
         state.listeners.become_next(&mut next);
-        let mut awaited = self.sources.want(sources);
-        if self.revision() == 0 {
-            awaited.extend(&self.given);
-        }
+        let mut awaited = self.sources.want(sources, last.hosts.awaited());
+        let is_first = self.revision() == 0;
+        let given = self.given.iter();
+        awaited.extend(given.filter(|kind| is_first || last.hosts.awaits(**kind)));
         let view = View::new(view, tables).with_hosts(last.hosts.clone().awaiting(awaited));
         view.settle_logs();
         self.publish(view, last);

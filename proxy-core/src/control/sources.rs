@@ -137,15 +137,17 @@ impl Settings {
 // === impl Sources ===
 
 impl Sources {
-    /// Says what the configuration wants from now on. Gives the kinds that have not run so far.
-    pub(super) fn want(&self, plan: Plan) -> BTreeSet<Kind> {
+    /// Says what the configuration wants from now on. Gives the kinds that have not run so far, and of those that were
+    /// `awaited` already those that are still wanted.
+    pub(super) fn want(&self, plan: Plan, awaited: &BTreeSet<Kind>) -> BTreeSet<Kind> {
         let mut last = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
         let kinds = plan.wanted.keys().copied();
-        let new = kinds.filter(|kind| !last.wanted.contains_key(kind)).collect();
+        let is_silent = |kind: &Kind| awaited.contains(kind) || !last.wanted.contains_key(kind);
+        let silent = kinds.filter(is_silent).collect();
         *last = plan;
         drop(last);
         self.changed.notify_one();
-        new
+        silent
     }
 
     fn plan(&self) -> Plan {
@@ -201,7 +203,7 @@ impl Reconciler {
             }
             // What another source of the kind says will take its place at once; without one its routes go.
             if !plan.wanted.contains_key(&kind) {
-                self.take_snapshot(kind, Arc::new(Snapshot::default())).await;
+                self.forget_source(kind).await;
             }
         }
         match plan.wanted.get(&Kind::Store) {
@@ -210,7 +212,9 @@ impl Reconciler {
         }
         let store = running.store.as_ref().map(|(_, store)| store);
         for (kind, settings) in &plan.wanted {
-            if !running.sources.contains_key(kind) {
+            if running.sources.contains_key(kind) {
+                self.keep_source(*kind).await;
+            } else {
                 let own = stop.child_token();
                 self.start(*kind, settings, store, &own);
                 running.sources.insert(*kind, (settings.clone(), own));
@@ -290,7 +294,7 @@ impl Reconciler {
     /// Takes what a source says until it ends.
     async fn take_from(self: Arc<Self>, kind: Kind, mut snapshots: Snapshots, stop: CancellationToken) {
         while let Some(Some(snapshot)) = stop.run_until_cancelled(snapshots.next()).await {
-            self.take_snapshot(kind, snapshot).await;
+            self.take_snapshot(kind, snapshot, &stop).await;
         }
     }
 }

@@ -47,6 +47,19 @@ pub(crate) struct Site {
     key: Option<Arc<HostKey>>,
     /// Who knows the countries of clients, and how each is kept up to date.
     geo: Box<[(Arc<Source>, Terms)]>,
+    stand: Stand,
+}
+
+/// What a site stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stand {
+    /// What somebody wants to be served.
+    #[default]
+    Served,
+    /// A host that cannot be served.
+    Unavailable,
+    /// A host that the configuration serves itself.
+    Configured,
 }
 
 // === impl Hosts ===
@@ -95,7 +108,8 @@ impl Hosts {
         }
     }
 
-    /// The site of `host`, which is in lower case: its own, else that of the hosts beside it.
+    /// The site of `host`, which is in lower case: its own, else that of the hosts beside it. A host of the configuration has
+    /// none, whatever there is for the hosts beside it.
     pub(crate) fn get(&self, host: &str) -> Option<&Site> {
         if self.shards.is_empty() {
             return None;
@@ -103,6 +117,7 @@ impl Hosts {
         self.find(host)
             .or_else(|| self.by_wildcard(host))
             .map(|site| &**site)
+            .filter(|site| site.stand != Stand::Configured)
     }
 
     fn by_wildcard(&self, host: &str) -> Option<&Arc<Site>> {
@@ -140,9 +155,10 @@ impl Hosts {
         self.asking > 0
     }
 
-    /// Whether this name has a site of its own.
+    /// Whether this name has something of its own that is worth to be kept.
     pub(crate) fn has(&self, name: &HostName) -> bool {
-        self.find(name.as_str()).is_some()
+        self.find(name.as_str())
+            .is_some_and(|site| site.stand != Stand::Unavailable)
     }
 
     /// The same, but that these sources have not said yet what they know.
@@ -160,6 +176,11 @@ impl Hosts {
     /// Whether a source has not said yet what it knows.
     pub(crate) fn awaits(&self, kind: Kind) -> bool {
         self.awaited.contains(&kind)
+    }
+
+    /// The sources that have not said yet what they know.
+    pub(crate) fn awaited(&self) -> &BTreeSet<Kind> {
+        &self.awaited
     }
 
     /// Whether every source has said what it knows.
@@ -190,6 +211,24 @@ impl Site {
             clusters,
             geo: geo.into(),
             key,
+            stand: Stand::Served,
+        }
+    }
+
+    /// The place of a host that the configuration serves itself.
+    pub(crate) fn configured() -> Self {
+        Self {
+            stand: Stand::Configured,
+            ..Self::default()
+        }
+    }
+
+    /// The site of a host that cannot be served: it always answers in the same way.
+    pub(crate) fn unavailable(rules: Rules) -> Self {
+        Self {
+            rules,
+            stand: Stand::Unavailable,
+            ..Self::default()
         }
     }
 
@@ -243,3 +282,6 @@ impl Site {
             })
     }
 }
+
+#[cfg(test)]
+mod tests;

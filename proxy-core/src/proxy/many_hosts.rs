@@ -1,4 +1,6 @@
-//! How long changes of hosts take where there are many.
+//! Sources that are waited for, and how long changes of hosts take where there are many.
+
+mod awaited;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,6 +8,7 @@ use std::time::{Duration, Instant};
 use caddy_config::Config;
 use route_sources::{HostDocument, Kind, Merge, Route, Snapshot};
 use route_store::document::{Raw, RawTarget, RawUpstream};
+use tokio_util::sync::CancellationToken;
 
 use super::{Options, Proxy};
 
@@ -66,9 +69,9 @@ async fn the_time_that_changes_take() {
     drop((delta, merge));
 
     let proxy = Proxy::build(&Config::default(), &options).unwrap();
-    let reconciler = proxy.reconciler();
+    let (reconciler, never) = (proxy.reconciler(), CancellationToken::new());
     let start = Instant::now();
-    reconciler.take_snapshot(Kind::Store, all).await;
+    reconciler.take_snapshot(Kind::Store, all, &never).await;
     told("100,000 hosts built and served", start.elapsed());
     let mut times = Vec::new();
     for round in 0..50_u16 {
@@ -76,7 +79,7 @@ async fn the_time_that_changes_take() {
         routes[number] = route(number, 9000 + round);
         let next = snapshot(routes.clone());
         let start = Instant::now();
-        reconciler.take_snapshot(Kind::Store, next).await;
+        reconciler.take_snapshot(Kind::Store, next, &never).await;
         times.push(start.elapsed());
     }
     times.sort_unstable();

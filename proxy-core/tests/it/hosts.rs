@@ -2,6 +2,7 @@
 
 mod changes;
 mod documents;
+mod hostile;
 mod secured;
 
 use std::net::SocketAddr;

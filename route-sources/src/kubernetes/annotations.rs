@@ -230,7 +230,8 @@ impl Reader<'_> {
     fn doors(&mut self) -> Option<DoorsApp> {
         let cidrs = self.value(
             DOORS_CIDRS,
-            "networks such as `10.0.0.0/24, fd00::/64`, or `service=10.0.0.0/24` for each Service",
+            "networks of pods such as `10.0.0.0/24, fd00::/64`, or `service=10.0.0.0/24` for each Service, without \
+             addresses of the proxy's own machine and of links",
             cidrs,
         );
         let cookie = self.word(DOORS_COOKIE, "the name of a cookie");
@@ -258,13 +259,41 @@ fn cidrs(text: &str) -> Option<Vec<(Option<String>, IpNet)>> {
     text.split(',')
         .map(|part| match part.trim().split_once('=') {
             Some((service, cidr)) if !service.trim().is_empty() => {
-                Some((Some(service.trim().to_owned()), cidr.trim().parse().ok()?))
+                Some((Some(service.trim().to_owned()), network(cidr)?))
             }
             Some(_) => None,
-            None => Some((None, part.trim().parse().ok()?)),
+            None => Some((None, network(part)?)),
         })
         .collect()
 }
+
+/// A network that pods can be in. Whoever may write Ingresses has the key of the tokens, so they lead to any address of it:
+/// never to what listens on the machine of the proxy alone, nor to the metadata of a cloud.
+fn network(text: &str) -> Option<IpNet> {
+    let network: IpNet = text.trim().parse().ok()?;
+    let is_fine = LOCAL
+        .iter()
+        .filter_map(|local| local.parse::<IpNet>().ok())
+        .all(|local| {
+            let overlap = network.contains(&local) || local.contains(&network);
+            !overlap
+        });
+    is_fine.then_some(network)
+}
+
+/// No pod has its address there.
+const LOCAL: [&str; 10] = [
+    "0.0.0.0/8",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "224.0.0.0/4",
+    "255.255.255.255/32",
+    "::/128",
+    "::1/128",
+    "::ffff:0:0/96",
+    "fe80::/10",
+    "ff00::/8",
+];
 
 /// The name that was probably meant.
 fn suggestion(given: &str) -> String {

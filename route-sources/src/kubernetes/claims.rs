@@ -11,6 +11,7 @@ use serde_json::json;
 use super::cluster::Key;
 use super::files::CertificateFiles;
 use super::paths::Place;
+use super::settings::Check;
 use crate::snapshot::{Held, Route};
 
 /// What an Ingress serves at a place. It is not shown, as accounts and keys may be in it.
@@ -31,6 +32,8 @@ pub(super) struct Claims {
     default: Option<Claim>,
     certificate: Option<(Key, CertificateFiles)>,
     redirect: Option<bool>,
+    /// Who claims something, the oldest first.
+    owners: Vec<Key>,
 }
 
 /// An Ingress whose part of a document is wrong.
@@ -54,6 +57,7 @@ impl Claims {
     /// Claims a place; the claim of an older Ingress stays, and is given back.
     pub(super) fn claim(&mut self, claim: Claim) -> Result<(), &Claim> {
         use std::collections::btree_map::Entry;
+        self.note(&claim.owner);
         match self.places.entry(claim.place.identity()) {
             Entry::Vacant(place) => {
                 place.insert(claim);
@@ -65,11 +69,24 @@ impl Claims {
 
     /// Claims all places that nobody claims otherwise.
     pub(super) fn claim_rest(&mut self, claim: Claim) -> Result<(), &Claim> {
+        self.note(&claim.owner);
         if self.default.is_some() {
             return self.default.as_ref().map_or(Ok(()), Err);
         }
         self.default = Some(claim);
         Ok(())
+    }
+
+    /// Whether Ingresses of this namespace may say what concerns all of the host: the oldest one is of it too.
+    pub(super) fn is_home(&self, namespace: &str) -> bool {
+        self.owners
+            .first()
+            .is_none_or(|oldest| oldest.namespace == namespace)
+    }
+
+    /// Whether there is a certificate.
+    pub(super) fn is_certified(&self) -> bool {
+        self.certificate.is_some()
     }
 
     /// Gives the host a certificate; an older Ingress's Secret stays, and is given back if it is another.
@@ -85,31 +102,67 @@ impl Claims {
         self.redirect = self.redirect.or(redirect);
     }
 
+    fn note(&mut self, owner: &Key) {
+        if self.owners.last() != Some(owner) {
+            self.owners.push(owner.clone());
+        }
+    }
+
     /// The route of the host. Where the document is refused, the Ingresses whose parts are wrong lose these, and the others
-    /// are served on.
-    pub(super) fn into_route(mut self, host: &HostName) -> (Route, Vec<Refused>) {
+    /// are served on. Where it is only too much together, those of other namespaces than the oldest one's lose theirs, the
+    /// youngest first: nobody can take a host from its owner by claiming very much of it.
+    pub(super) fn into_route(mut self, host: &HostName, check: &Check) -> (Route, Vec<Refused>) {
         self.settle();
-        match HostDocument::check(self.document(host, |_| true)) {
-            Ok(document) => return (Route::Document(Arc::new(document)), Vec::new()),
-            Err(problems) => problems,
-        };
+        if let Ok(document) = self.judge(host, check, |_| true) {
+            return (Route::Document(Arc::new(document)), Vec::new());
+        }
         let mut refused = Vec::new();
-        for owner in self.owners() {
-            let alone = HostDocument::check(self.document(host, |claim| claim.owner == owner));
-            if let Err(problems) = alone {
+        for owner in self.winners() {
+            if let Err(reason) = self.judge(host, check, |claim| claim.owner == owner) {
                 self.close(&owner);
-                let reason = problems.to_string();
                 refused.push(Refused { owner, reason });
             }
         }
-        let route = match HostDocument::check(self.document(host, |_| true)) {
-            Ok(document) => Route::Document(Arc::new(document)),
-            Err(problems) => Route::Held(Arc::new(Held {
-                host: host.clone(),
-                reason: problems.to_string(),
-            })),
+        let reason = loop {
+            let reason = match self.judge(host, check, |_| true) {
+                Ok(document) => return (Route::Document(Arc::new(document)), refused),
+                Err(reason) => reason,
+            };
+            let Some(owner) = self.drop_youngest_stranger() else {
+                break reason;
+            };
+            let reason = format!("with what older Ingresses have there: {reason}");
+            refused.push(Refused { owner, reason });
         };
-        (route, refused)
+        let host = host.clone();
+        (Route::Held(Arc::new(Held { host, reason })), refused)
+    }
+
+    /// The document of some claims. Whether the proxy can serve it is asked where it matters to others: if it cannot, the host
+    /// stays as it was, which is for its owner to know, but none of a stranger's business.
+    fn judge(
+        &self,
+        host: &HostName,
+        check: &Check,
+        accepts: impl Fn(&Claim) -> bool,
+    ) -> Result<HostDocument, String> {
+        let checked = HostDocument::check(self.document(host, accepts));
+        let document = checked.map_err(|problems| problems.to_string())?;
+        let mut namespaces = self.owners.iter().map(|owner| &owner.namespace);
+        let home = namespaces.next();
+        if namespaces.any(|namespace| Some(namespace) != home) {
+            check.ask(&document)?;
+        }
+        Ok(document)
+    }
+
+    /// Drops what the youngest Ingress claims of those in other namespaces than the oldest one's, and says whose it was.
+    fn drop_youngest_stranger(&mut self) -> Option<Key> {
+        let home = self.owners.first()?.namespace.clone();
+        let at = self.owners.iter().rposition(|owner| owner.namespace != home)?;
+        let owner = self.owners.remove(at);
+        self.places.retain(|_, claim| claim.owner != owner);
+        Some(owner)
     }
 
     /// The default takes the root if that is free, and what lacks its certificate is closed.
@@ -133,7 +186,8 @@ impl Claims {
         })
     }
 
-    fn owners(&self) -> Vec<Key> {
+    /// The Ingresses that have got something.
+    fn winners(&self) -> Vec<Key> {
         let mut owners: Vec<_> = self.places.values().map(|claim| claim.owner.clone()).collect();
         owners.sort();
         owners.dedup();
@@ -161,6 +215,10 @@ impl Claims {
             // The path itself may be that of an exact place, which comes first.
             let mut patterns = claim.place.patterns();
             patterns.retain(|pattern| seen.insert(pattern.to_lowercase()));
+            // Small letters may be longer than large ones, so a prefix can be before the exact place that is its own path.
+            if patterns.is_empty() {
+                continue;
+            }
             paths.push(RawPath {
                 patterns,
                 headers: claim.headers.clone().map(Box::new),

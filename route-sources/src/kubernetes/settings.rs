@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use route_store::HostName;
+use route_store::{HostDocument, HostName};
 
 /// How a cluster is read, and what is made of it.
 #[derive(Clone, Debug)]
@@ -30,8 +31,11 @@ pub struct Settings {
     pub cluster_domain: String,
     /// Whether Ingresses may bring handlers of their own, which can read files of the proxy. Default: false.
     pub allow_handlers: bool,
-    /// Whether Services of type `ExternalName` are followed. Default: true.
+    /// Whether Services of type `ExternalName` are followed. Whoever may write Services then reaches whatever the proxy
+    /// reaches, its own machine too, as any name may lead there. Default: false.
     pub external_names: bool,
+    /// Whether the proxy can serve a document of several namespaces. Default: it can serve all.
+    pub check: Check,
     /// After how long everything is listed anew. Default: 10 minutes.
     pub resync: Duration,
     /// How long changes are gathered before a snapshot. Default: 500 ms.
@@ -45,6 +49,12 @@ pub struct Settings {
     /// What tells this replica from all others, such as the name of its pod.
     pub identity: String,
 }
+
+/// Says whether a document can be served, and if not, why.
+#[derive(Clone, Default)]
+pub struct Check(Option<Arc<Serves>>);
+
+type Serves = dyn Fn(&HostDocument) -> Result<(), String> + Send + Sync;
 
 /// How the API of a cluster is reached.
 #[derive(Clone)]
@@ -86,7 +96,8 @@ impl Settings {
             tls_directory: tls_directory.into(),
             cluster_domain: "cluster.local".to_owned(),
             allow_handlers: false,
-            external_names: true,
+            external_names: false,
+            check: Check::default(),
             resync: Duration::from_secs(600),
             settle: Duration::from_millis(500),
             retry: Duration::from_millis(500),
@@ -94,6 +105,25 @@ impl Settings {
             lease: Duration::from_secs(30),
             identity: identity.into(),
         }
+    }
+}
+
+// === impl Check ===
+
+impl Check {
+    /// One that asks `serves`, which may block.
+    pub fn new(serves: impl Fn(&HostDocument) -> Result<(), String> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(serves)))
+    }
+
+    pub(super) fn ask(&self, document: &HostDocument) -> Result<(), String> {
+        self.0.as_ref().map_or(Ok(()), |serves| serves(document))
+    }
+}
+
+impl fmt::Debug for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Check")
     }
 }
 

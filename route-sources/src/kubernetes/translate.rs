@@ -54,7 +54,7 @@ pub fn translate(cluster: &Cluster, certificates: &Certificates, settings: &Sett
     }
     let mut routes = Vec::new();
     for (host, claims) in joined.hosts {
-        let (route, refused) = claims.into_route(&host);
+        let (route, refused) = claims.into_route(&host, &settings.check);
         for refused in refused {
             joined.report.refused(Some(&host), &refused.owner, refused.reason);
         }
@@ -105,7 +105,9 @@ impl World<'_> {
         let hosts: BTreeSet<_> = rules.iter().map(|rule| rule.host.clone()).collect();
         for host in hosts {
             let claims = joined.hosts.entry(host.clone()).or_default();
-            claims.redirect(owner.annotations.redirect);
+            if claims.is_home(&key.namespace) {
+                claims.redirect(owner.annotations.redirect);
+            }
             let wants_certificate = self.certify(key, ingress, &host, claims, &mut joined.report);
             let of_host = rules.iter().filter(|rule| rule.host == host);
             self.join_host(&owner, wants_certificate, of_host, claims, &mut joined.report);
@@ -208,7 +210,11 @@ impl World<'_> {
         if let Some(problem) = problem {
             report.secret(host, &secret, problem, files.is_some());
         }
-        if let Some(files) = files
+        if !claims.is_home(&key.namespace) && !claims.is_certified() {
+            let reason =
+                "the host has no certificate, and only the namespace of its oldest Ingress can give it one";
+            report.ingress(Some(host.to_string()), key, reason, false);
+        } else if let Some(files) = files
             && let Err(other) = claims.certify(&secret, files)
         {
             let reason =

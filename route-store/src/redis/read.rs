@@ -162,7 +162,7 @@ async fn part(store: &RedisStore, after: u64, known: u64) -> Result<Part, StoreE
     let mut routes = Vec::with_capacity(pairs.len() / 2);
     let mut pairs = pairs.into_iter();
     while let (Some(host), Some(stored)) = (pairs.next(), pairs.next()) {
-        routes.push(route_of(host, &stored)?);
+        routes.push(route_or_damage(host, stored));
     }
     Ok(Part {
         revision: revision_of(&epoch, &revision)?,
@@ -178,6 +178,18 @@ pub(super) fn revision_of(epoch: &str, revision: &str) -> Result<Revision, Store
     Ok(Revision {
         epoch: epoch.parse().map_err(|_| odd("an epoch expected"))?,
         number: number(revision)?,
+    })
+}
+
+/// One of many. What somebody else has put in the place of a route is damage of this host alone: it is told as a document that
+/// nobody can read, and keeps no other route from being loaded.
+fn route_or_damage(host: String, stored: String) -> StoredRoute {
+    route_of(host.clone(), &stored).unwrap_or(StoredRoute {
+        host,
+        version: 0,
+        revision: 0,
+        schema_version: 0,
+        document: stored,
     })
 }
 
@@ -226,4 +238,22 @@ fn change_of(stored: &str, versions: &BTreeMap<String, String>) -> Result<Change
 /// A number that is too large is a version that no program knows.
 fn schema_version(text: &str) -> Result<u32, StoreError> {
     Ok(u32::try_from(number(text)?).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damage_of_one_route_is_told_as_what_is_there() {
+        let good = route_or_damage("a.test".to_owned(), "7:9:2:{\"a\":1}".to_owned());
+        assert_eq!((good.version, good.revision, good.schema_version), (7, 9, 2));
+        assert_eq!(good.document, "{\"a\":1}");
+        for junk in ["", "x", "7", "7:9:x:{}", "-1:9:2:{}", "7:9:2"] {
+            let route = route_or_damage("a.test".to_owned(), junk.to_owned());
+            assert_eq!((route.host.as_str(), route.version), ("a.test", 0), "{junk}");
+            assert_eq!(route.document, junk);
+            assert!(crate::document::read(&route.document).is_err(), "{junk}");
+        }
+    }
 }

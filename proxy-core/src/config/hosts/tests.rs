@@ -69,3 +69,15 @@ fn a_host_takes_little_memory() {
     assert_eq!(last, HOSTS);
     assert!(each(all.bytes_current) < 2048);
 }
+
+#[test]
+fn every_policy_that_a_document_may_name_can_be_built() {
+    let around = surroundings();
+    for policy in LOAD_BALANCING {
+        let mut raw = document(1).raw().clone();
+        raw.target.load_balancing = Some(policy.to_owned());
+        let document = HostDocument::check(raw).unwrap();
+        let built = site(&around, &document, 443);
+        assert!(built.is_ok(), "{policy}: {built:?}");
+    }
+}

@@ -8,7 +8,7 @@ use caddy_config as model;
 use futures_util::future::BoxFuture;
 use route_sources::docker::{DockerMode, DockerSettings, DockerSource, Endpoint, TlsFiles};
 use route_sources::file::{FileSettings, FileSource, WhenMissing};
-use route_sources::kubernetes::{self, Access, KubernetesSource};
+use route_sources::kubernetes::{self, Access, Check, KubernetesSource};
 use route_sources::store::{self as follow, DataLoss, Newer, replica_id};
 use route_sources::{Publisher, StoreSource};
 use route_store::{DEFAULT_HISTORY, Store, StoreKind, StoreSettings};
@@ -117,7 +117,7 @@ impl Reconciler {
         }
     }
 
-    fn cluster(&self, said: &model::KubernetesRoutes) -> Result<kubernetes::Settings, String> {
+    fn cluster(self: &Arc<Self>, said: &model::KubernetesRoutes) -> Result<kubernetes::Settings, String> {
         let directory = said.tls_directory.clone().or_else(|| self.data(CLUSTER_KEYS));
         let directory = directory.ok_or(
             "there is no directory for certificates of the cluster; name one with `tls_directory`, or give a data directory",
@@ -135,6 +135,11 @@ impl Reconciler {
         }
         settings.namespaces.clone_from(&said.namespaces);
         settings.publish_service.clone_from(&said.publish_service);
+        let this = Arc::downgrade(self);
+        settings.check = Check::new(move |document| match this.upgrade() {
+            Some(this) => this.could_serve(document),
+            None => Ok(()),
+        });
         Ok(settings)
     }
 
@@ -150,7 +155,7 @@ impl Reconciler {
         Ok(follow::Settings {
             sync_interval: said.sync_interval.unwrap_or(usual.sync_interval),
             snapshot_path,
-            identity: identity(said),
+            identity: identity(said, &url(said, &self.surroundings.environment)?),
             newer: match said.newer {
                 Some(model::NewerDocuments::Unavailable) => Newer::Unavailable,
                 _ => Newer::Keep,
@@ -201,13 +206,25 @@ fn docker(said: &model::DockerRoutes) -> Result<DockerSettings, String> {
     })
 }
 
-/// Tells stores apart, without saying where they are: what was kept of one is not served for another.
-fn identity(said: &model::RouteStore) -> String {
-    let url = said.url.as_ref().map_or("", |url| url.expose());
+/// Tells stores apart, without saying where they are: what was kept of one is not served for another. Another password leads
+/// to the same store.
+fn identity(said: &model::RouteStore, url: &str) -> String {
+    let url = without_user(url);
     let text = format!("{} {url} {}", said.kind, said.prefix.as_deref().unwrap_or(PREFIX));
     let digest = Sha256::digest(text);
     let hex = digest.iter().map(|byte| format!("{byte:02x}"));
     hex.collect()
+}
+
+/// A URL without what is before the `@` of its authority.
+fn without_user(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
+    format!("{scheme}://{place}{path}")
 }
 
 fn new_id() -> Result<String, String> {
@@ -225,4 +242,42 @@ fn seconds() -> u64 {
 /// numbers.
 fn chance() -> f64 {
     f64::from(getrandom::u32().unwrap_or(u32::MAX / 2)) / f64::from(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn store(url: &str) -> model::RouteStore {
+        let text = format!("{{\n\troute_sources {{\n\t\tstore redis {url}\n\t}}\n}}\n");
+        let read = caddy_config::from_caddyfile("Caddyfile", &text, &|_| None).unwrap();
+        let sources = read.config.apps.http.unwrap().route_sources.unwrap();
+        sources.store.unwrap()
+    }
+
+    #[test]
+    fn stores_are_told_apart_by_where_they_are_and_by_nothing_else() {
+        let environment = |value: &'static str| Environment::new(move |_| Some(value.to_owned()));
+        let in_variable = |value| {
+            let said = store("{env.STORE}");
+            identity(&said, &url(&said, &environment(value)).unwrap())
+        };
+        let one = in_variable("redis://a.test:1/0");
+        assert_ne!(
+            one,
+            in_variable("redis://b.test:1/0"),
+            "the variable has another value"
+        );
+        assert_eq!(one, in_variable("redis://user:pass@a.test:1/0"));
+        assert_eq!(one, in_variable("redis://:p@ss@a.test:1/0"));
+        assert_ne!(one, in_variable("redis://a.test:1/1"));
+        for (given, expected) in [
+            ("", ""),
+            ("/var/lib/routes@home.db", "/var/lib/routes@home.db"),
+            ("sqlite:///a@b", "sqlite:///a@b"),
+            ("postgres://u:p@h?host=x@y", "postgres://h?host=x@y"),
+        ] {
+            assert_eq!(without_user(given), expected);
+        }
+    }
 }

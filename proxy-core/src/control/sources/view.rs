@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use tokio::task;
 
 use super::Reconciler;
-use crate::config::hosts;
 use crate::control::{HostState, ServedHost, SourcesView};
 
 /// Looks at what runs, for as long as it does.
@@ -82,10 +81,7 @@ impl SourcesView for Overview {
                 return Ok(());
             };
             // It may read files.
-            let built = task::spawn_blocking(move || {
-                let site = hosts::site(&reconciler.surroundings, &document, super::HTTPS);
-                site.map(drop).map_err(|errors| errors.to_string())
-            });
+            let built = task::spawn_blocking(move || reconciler.could_serve(&document));
             let built = built
                 .await
                 .unwrap_or_else(|_| Err("it cannot be built".to_owned()));

@@ -98,6 +98,27 @@ fn networks_belong_to_a_service_or_to_all() {
 }
 
 #[test]
+fn networks_of_the_machine_itself_are_none_of_pods() {
+    for network in [
+        "127.0.0.0/8",
+        "127.0.0.1/32",
+        "0.0.0.0/0",
+        "169.254.169.254/32",
+        "::1/128",
+        "::/0",
+        "fe80::/64",
+        "::ffff:10.0.0.0/104",
+    ] {
+        let given = [
+            ("doorway.dev/doors-secret", "key"),
+            ("doorway.dev/doors-cidrs", network),
+        ];
+        let errors = read(&given).unwrap_err();
+        assert!(errors[0].contains("networks of pods"), "{network}: {errors:?}");
+    }
+}
+
+#[test]
 fn what_belongs_to_doors_comes_together() {
     assert_eq!(read(&[("doorway.dev/doors-secret", "a")]).unwrap_err().len(), 1);
     let lost = [

@@ -4,6 +4,7 @@
 mod doors;
 mod refused;
 mod secrets;
+mod strangers;
 mod upstreams;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;

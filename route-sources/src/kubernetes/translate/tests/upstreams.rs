@@ -103,14 +103,15 @@ fn external(name: &str) -> World {
     let spec = service.spec.as_mut().unwrap();
     spec.type_ = Some("ExternalName".to_owned());
     spec.external_name = Some(name.to_owned());
+    world.settings.external_names = true;
     world
 }
 
 #[test]
-fn an_external_name_is_an_upstream_unless_that_is_forbidden() {
+fn an_external_name_is_an_upstream_only_if_that_is_allowed() {
     let mut world = external("api.example.com.");
     assert_eq!(upstreams(&world), ["api.example.com:80"]);
-    world.settings.external_names = false;
+    world.settings.external_names = Settings::new(Access::InCluster, "/nowhere", "one").external_names;
     let translation = world.translate();
     assert!(is_closed(&document(&translation, "a.test").target));
     assert!(reasons(&translation)[0].contains("does not allow"));
