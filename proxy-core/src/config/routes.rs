@@ -41,13 +41,12 @@ pub(super) fn compile(compiler: &mut Compiler<'_>, server: &model::Server, count
     let named_routes = named
         .flat_map(|route| list(compiler, std::slice::from_ref(route), &mut scope))
         .collect();
-    let rules = Rules {
+    Rules {
         routes: Routes::new(routes),
         errors,
         named_routes,
         ..settled(compiler)
-    };
-    rules
+    }
 }
 
 /// Compiles the routes of a host that is a site of its own.
