@@ -28,6 +28,11 @@ pub mod health {
     #![doc = include_str!("manual/health.md")]
 }
 
+/// Hosts that come and go while the proxy runs: from files, containers, a cluster, and a store that replicas share.
+pub mod routes {
+    #![doc = include_str!("manual/routes.md")]
+}
+
 /// Routes in Skipper's language: filters, predicates, backends.
 pub mod skipper {
     #![doc = include_str!("manual/skipper.md")]

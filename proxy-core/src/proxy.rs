@@ -403,3 +403,6 @@ impl Report {
         }
     }
 }
+
+#[cfg(test)]
+mod many_hosts;

@@ -4,6 +4,7 @@
 //! What counts is the CPU time of the proxy per request, as a ratio to its peers in the same run: absolute times say
 //! more about the machine. Runs go round-robin between the proxies, so that a drift of the machine hits all of them.
 
+mod hosts;
 pub(crate) mod idle;
 pub(crate) mod launch;
 mod load;
@@ -52,6 +53,9 @@ pub(crate) struct Options {
     /// What ten thousand sites cost, and nothing else.
     #[arg(long)]
     sites: bool,
+    /// What a hundred thousand hosts of a store cost, and nothing else.
+    #[arg(long)]
+    hosts: bool,
 }
 
 /// Measures, prints the table and the ratios, writes `bench.json` into the target directory.
@@ -59,6 +63,10 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let metadata = Metadata::load()?;
     if options.sites {
         sites::run(&metadata)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if options.hosts {
+        hosts::run(&metadata)?;
         return Ok(ExitCode::SUCCESS);
     }
     let before = options.before(&metadata)?;

@@ -106,7 +106,7 @@ pub struct DockerTls {
 /// Resources of a cluster: Ingresses and what they name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct KubernetesRoutes {
-    /// A file that says how the cluster is reached; `None` is as a pod of it does, else the usual file.
+    /// A file that says how the cluster is reached; `None` is with what the cluster puts into each of its pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kubeconfig: Option<PathBuf>,
     /// The class of Ingresses that are served; `None` is `doorway`.

@@ -4,13 +4,19 @@ use proxy_core::explain::{ExplainError, Inquiry};
 use proxy_core::{Options, Proxy};
 
 use crate::args::ExplainArgs;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{self, Failure, Outcome};
 use crate::settings::Environment;
 use crate::{output, runtime, source};
 
 /// Explains one request.
 pub(crate) fn explain(args: &ExplainArgs, environment: &Environment) -> Outcome {
     let loaded = source::load(&args.config, environment)?;
+    let http = loaded.config.apps.http.as_ref();
+    if http.is_some_and(|http| http.route_sources.is_some()) {
+        exit::say(
+            "warning: hosts of `route_sources` come before what is told here, and are not known without the proxy",
+        );
+    }
     // Without a data directory, so that nothing is created on disk.
     let options = Options {
         data_dir: None,

@@ -9,9 +9,9 @@ fn every_caddyfile_of_the_examples_is_valid() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
     let directory = Directory::new();
     let mut checked = 0;
-    for entry in examples.read_dir().unwrap() {
-        let path = entry.unwrap().path();
-        let Some(name) = path.to_str().filter(|name| name.ends_with(".Caddyfile")) else {
+    let entries = examples.read_dir().unwrap().map(|entry| entry.unwrap().path());
+    for path in entries.chain([examples.join("kubernetes/Caddyfile")]) {
+        let Some(name) = path.to_str().filter(|name| name.ends_with("Caddyfile")) else {
             continue;
         };
         let arguments = ["validate", "--adapter", "caddyfile", "--config", name];
@@ -27,23 +27,34 @@ fn every_caddyfile_of_the_examples_is_valid() {
     assert!(checked >= 2, "only {checked} examples were found");
 }
 
+const README: &str = include_str!("../../../README.md");
+const ROUTES: &str = include_str!("../../../proxy-core/src/manual/routes.md");
+
 #[test]
-fn the_caddyfiles_of_the_readme_are_valid() {
-    let readme = include_str!("../../../README.md");
-    let blocks: Vec<&str> = readme
-        .split("```caddyfile\n")
-        .skip(1)
-        .filter_map(|rest| Some(rest.split_once("```")?.0))
-        .collect();
-    assert!(!blocks.is_empty(), "the README shows no Caddyfile");
-    for block in blocks {
-        let directory = Directory::new();
-        std::fs::write(directory.path().join("Caddyfile"), block).unwrap();
-        let validated = finish(doorway(directory.path(), &["validate"]).env("SECRET", SECRET));
-        assert_eq!(
-            (validated.code, validated.stderr.as_str()),
-            (Some(0), ""),
-            "{block}"
-        );
+fn the_configurations_of_the_documents_are_valid() {
+    for (text, kind, expected) in [
+        (README, "caddyfile", 2),
+        (ROUTES, "caddyfile", 3),
+        (ROUTES, "json", 1),
+    ] {
+        let start = format!("```{kind}\n");
+        let blocks = text.split(start.as_str()).skip(1);
+        let blocks: Vec<&str> = blocks
+            .filter_map(|rest| Some(rest.split_once("```")?.0))
+            .collect();
+        assert_eq!(blocks.len(), expected);
+        for block in blocks {
+            let directory = Directory::new();
+            std::fs::write(directory.path().join("shown"), block).unwrap();
+            let arguments = ["validate", "--adapter", kind, "--config", "shown"];
+            let mut validate = doorway(directory.path(), &arguments);
+            validate.env("SECRET", SECRET).env("DEPLOY_TOKEN", SECRET);
+            let validated = finish(&mut validate);
+            assert_eq!(
+                (validated.code, validated.stderr.as_str()),
+                (Some(0), ""),
+                "{block}"
+            );
+        }
     }
 }

@@ -103,3 +103,18 @@ fn what_cannot_be_explained_says_why() {
         assert!(errors.contains(message), "{errors}");
     }
 }
+
+#[test]
+fn it_says_that_hosts_of_sources_are_not_known() {
+    let text = "{\n\troute_sources {\n\t\tlisten http://:8080\n\t\tfile routes.yaml\n\t}\n}\n:8080 {\n\trespond here\n}\n";
+    let directory = Directory::with("Caddyfile", text);
+    let arguments = ["explain", "GET", "http://a.example:8080/"];
+    let ended = finish(&mut doorway(directory.path(), &arguments));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(
+        ended.stderr.starts_with("warning: hosts of `route_sources`"),
+        "{}",
+        ended.stderr
+    );
+    assert!(ended.stdout.contains("answered with 200"), "{}", ended.stdout);
+}

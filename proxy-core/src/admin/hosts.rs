@@ -49,6 +49,17 @@ pub(super) struct Ask<'r> {
 /// Why there is no answer but this.
 type Refused = Box<Reply>;
 
+/// Whether a request for another part of the API is refused, since it comes from elsewhere: where tokens let others in, they are
+/// let in to routes alone. Whoever could read or load a configuration would need no token.
+pub(super) fn stranger(api: Option<&SourcesApi>, peer: Option<SocketAddr>) -> Option<Reply> {
+    let has_tokens = api.is_some_and(|api| !api.tokens.is_empty());
+    (has_tokens && !access::is_here(peer)).then(|| {
+        let error =
+            "from elsewhere only /routes, /replicas and /metrics may be asked, as tokens are for these";
+        Reply::error(StatusCode::FORBIDDEN, error)
+    })
+}
+
 /// Answers a request. Without `api`, the configuration has no sources.
 pub(super) async fn answer<B>(api: Option<&SourcesApi>, ask: Ask<'_>, body: B) -> Reply
 where

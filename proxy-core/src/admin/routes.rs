@@ -92,6 +92,12 @@ async fn route(keeper: &Arc<Keeper>, head: &Parts, peer: Option<SocketAddr>, bod
         Err(Asked::Elsewhere(location)) => return Reply::elsewhere(&location, head.method == Method::GET),
         Err(Asked::Nonsense) => return Reply::bad_request(""),
     };
+    let sources = keeper.engine().sources();
+    if !matches!(path, Path::Hosts(_) | Path::Metrics)
+        && let Some(refused) = hosts::stranger(sources.as_ref(), peer)
+    {
+        return refused;
+    }
     match path {
         Path::Config(text) => config(keeper, head, Target::At(Pointer::parse(&text)), body).await,
         Path::Id(None) => Reply::error(StatusCode::BAD_REQUEST, "request path is missing object ID"),
@@ -136,7 +142,7 @@ async fn route(keeper: &Arc<Keeper>, head: &Parts, peer: Option<SocketAddr>, bod
                 room: &keeper.room,
                 stop: keeper.stopping(),
             };
-            hosts::answer(keeper.engine().sources().as_ref(), ask, body).await
+            hosts::answer(sources.as_ref(), ask, body).await
         }
         Path::Metrics => {
             let accept = head.headers.get(header::ACCEPT);

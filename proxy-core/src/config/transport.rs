@@ -113,9 +113,8 @@ pub(super) fn transport(
         ..Way::plain(clear)
     });
     // Each proxy has its own limit, and finds it again after a reload.
-    let count = compiler.lanes.entry(lane).or_default();
-    let number = *count;
-    *count += 1;
+    let count = compiler.lanes.entry(lane);
+    let number = *count.and_modify(|number| *number += 1).or_default();
     let ways = Ways {
         lane,
         most: transport.most,
@@ -210,10 +209,9 @@ impl Ways {
     /// `way` to the upstream `label`, with what limits its connections. That is the one which the configuration before has,
     /// so that connections which are open count.
     fn limited(&self, label: &str, mut way: Way) -> Arc<Way> {
-        way.gate = self.most.map(|most| {
-            self.gates
-                .of(&label.into(), (way.lane, self.number), |_| Gate::new(most))
-        });
+        let terms = (way.lane, self.number);
+        let gate = |most| self.gates.of(&label.into(), terms, |_| Gate::new(most));
+        way.gate = self.most.map(gate);
         Arc::new(way)
     }
 

@@ -390,6 +390,3 @@ fn now() -> u64 {
 
 /// So many lines are logged of one kind.
 const MOST_TOLD: usize = 20;
-
-#[cfg(test)]
-mod tests;

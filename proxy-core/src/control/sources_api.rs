@@ -43,7 +43,8 @@ pub(crate) trait SourcesView: fmt::Debug + Send + Sync {
     /// Forgets a route whose container is gone. `false` if none is remembered for this host.
     fn forget(&self, host: &HostName) -> bool;
 
-    /// Takes what the store has now for what is meant, though it has lost what it held. `false` if no store is followed.
+    /// Takes what the store has now for what is meant, though it has lost what it held. `false` if nothing that it
+    /// has lost is served.
     fn accept_loss(&self) -> bool;
 }
 

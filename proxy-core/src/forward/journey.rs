@@ -155,7 +155,7 @@ impl<'a, T: Tracer<'a>> Journey<'a, T> {
             };
             Box::new((access, seen))
         });
-        let site = server.serves_hosts.then(|| host.as_ref()).flatten();
+        let site = host.as_ref().filter(|_| server.serves_hosts);
         let site = site.and_then(|host| view.hosts.get(&host_name(host)));
         let rules = site.map_or(&server.rules, |site| &site.rules);
         let client_upgrade = OnUpgrade::of(&mut parts.extensions);

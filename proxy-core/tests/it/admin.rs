@@ -2,6 +2,7 @@
 
 mod agent;
 mod edits;
+mod hosts;
 mod judge;
 mod limits;
 mod moves;

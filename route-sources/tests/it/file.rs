@@ -1,6 +1,6 @@
 //! The file source on a real disk. The clock is paused: it goes on once nothing else can.
 
-mod readme;
+mod written;
 
 use std::future::Future;
 use std::path::Path;

@@ -86,7 +86,9 @@ pub(super) fn checked(file: Option<&Path>) -> Result<Vec<Checked>, Failure> {
 pub(super) fn validate(file: Option<&Path>) -> Outcome {
     let read = checked(file)?;
     let (count, plural) = (read.len(), if read.len() == 1 { "" } else { "s" });
-    exit::say(&format!("{count} document{plural}, all of which can be served"));
+    exit::say(&format!(
+        "{count} document{plural}, all valid as documents; handlers, eskip and files are checked by the proxy"
+    ));
     Ok(())
 }
 

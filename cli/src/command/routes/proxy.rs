@@ -14,6 +14,9 @@ use crate::exit::Failure;
 use crate::files::read_whole;
 use crate::settings::Environment;
 
+/// The variable that says where the admin API is.
+const ADDRESS: &str = "DOORWAY_ADMIN";
+
 /// The variable that holds the token if nothing else is said.
 const TOKEN: &str = "DOORWAY_TOKEN";
 
@@ -38,7 +41,7 @@ impl Proxy {
         let plain =
             |name: &&str| (1..=64).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_graphic());
         Ok(Self {
-            places: RefCell::new(Places::find(args.address.as_deref(), None, environment)?),
+            places: RefCell::new(Places::find(given(args, environment), None, environment)?),
             token,
             author: environment.get("USER").filter(plain).map(str::to_owned),
         })
@@ -67,6 +70,15 @@ impl Proxy {
             .map(|place| place.address().to_string())
             .unwrap_or_default()
     }
+}
+
+/// Where the user says that the proxy is. What the environment says counts as that here: a change must not reach another proxy
+/// because the one that is meant is away.
+fn given<'a>(args: &'a ProxyArgs, environment: &'a Environment) -> Option<&'a str> {
+    let set = environment
+        .get(ADDRESS)
+        .filter(|address| !matches!(*address, "" | "off"));
+    args.address.as_deref().or(set)
 }
 
 /// The token, if one is given. Its text is nowhere but in the request.
@@ -126,4 +138,35 @@ pub(super) fn encoded(host: &str) -> String {
         out.push('.');
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(address: Option<&str>, variable: &str) -> Vec<String> {
+        let args = ProxyArgs {
+            address: address.map(str::to_owned),
+            token_file: None,
+            token_env: None,
+        };
+        let environment = Environment::from([(ADDRESS, variable)]);
+        let found = Places::find(given(&args, &environment), None, &environment).unwrap();
+        found.iter().map(|place| place.address().to_string()).collect()
+    }
+
+    #[test]
+    fn no_other_proxy_is_asked_than_the_one_that_is_named() {
+        assert_eq!(places(Some("127.0.0.1:1"), "127.0.0.1:2"), ["127.0.0.1:1"]);
+        assert_eq!(places(None, "127.0.0.1:2"), ["127.0.0.1:2"]);
+        assert_eq!(places(Some("127.0.0.1:1"), "off"), ["127.0.0.1:1"]);
+        let args = ProxyArgs {
+            address: None,
+            token_file: None,
+            token_env: None,
+        };
+        for nothing in ["", "off"] {
+            assert_eq!(given(&args, &Environment::from([(ADDRESS, nothing)])), None);
+        }
+    }
 }

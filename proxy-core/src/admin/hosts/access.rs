@@ -82,7 +82,7 @@ fn bearer(fields: &HeaderMap) -> Option<&[u8]> {
 }
 
 /// Whether somebody is on this machine.
-fn is_here(peer: Option<SocketAddr>) -> bool {
+pub(super) fn is_here(peer: Option<SocketAddr>) -> bool {
     peer.is_none_or(|peer| match peer.ip() {
         IpAddr::V4(ip) => ip.is_loopback(),
         IpAddr::V6(ip) => ip.is_loopback() || ip.to_ipv4_mapped().is_some_and(|ip| ip.is_loopback()),

@@ -59,6 +59,6 @@ pub(super) fn accept_loss(api: &SourcesApi) -> Result<Reply, Refused> {
     if api.view.accept_loss() {
         return Ok(Reply::value(&json!({ "accepted": true })));
     }
-    let error = "no source follows the store";
+    let error = "nothing is served that the store has lost";
     Err(Box::new(Reply::error(StatusCode::CONFLICT, error)))
 }

@@ -6,7 +6,7 @@ use route_sources::{Kind, Snapshot};
 use serde_json::json;
 
 use super::{Answer, Stage, config, route, to};
-use crate::support::origin::{Origin, Recorder};
+use crate::support::origin::{Origin, Recorder, Reply};
 use crate::support::wait::within;
 
 #[tokio::test]
@@ -140,4 +140,41 @@ async fn a_reload_keeps_the_hosts_of_sources() {
     assert_eq!((applied.added.len(), applied.kept), (0, 1));
     assert_eq!(stage.get("a.test", "/").await.text(), "hello");
     assert_eq!(origin.accepted(), 1);
+}
+
+#[tokio::test]
+async fn a_change_of_one_path_keeps_what_is_known_of_the_upstreams_of_another() {
+    let failing = "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n";
+    let bad = Recorder::start(Ipv4Addr::LOCALHOST, move |_| Reply::keep(failing)).await;
+    let good = Recorder::saying(Ipv4Addr::LOCALHOST, "good").await;
+    let address = bad.addr();
+    let minute = 60_000_000_000_u64;
+    let document = |body: &str| {
+        json!({
+            "host": "a.test",
+            "paths": [
+                {"patterns": ["/steady"], "handlers": [{
+                    "handler": "reverse_proxy",
+                    "upstreams": [{"dial": address.to_string()}, {"dial": good.addr().to_string()}],
+                    "load_balancing": {"selection_policy": {"policy": "first"}},
+                    "health_checks": {"passive": {
+                        "fail_duration": minute, "max_fails": 1, "unhealthy_status": [500]
+                    }}
+                }]},
+                {"patterns": ["/edited"], "handlers": [{"handler": "static_response", "body": body}]}
+            ],
+            "upstreams": []
+        })
+    };
+    let stage = Stage::new().await;
+    stage.say(Kind::Docker, vec![route(document("one"))]).await;
+    assert_eq!(stage.get("a.test", "/steady").await.head.status(), 500);
+    assert_eq!(stage.get("a.test", "/steady").await.text(), "good");
+    stage.say(Kind::Docker, vec![route(document("two"))]).await;
+    assert_eq!(stage.get("a.test", "/edited").await.text(), "two");
+    assert_eq!(
+        stage.get("a.test", "/steady").await.text(),
+        "good",
+        "it is known yet that the first one is down"
+    );
 }

@@ -159,3 +159,19 @@ async fn nothing_that_is_said_holds_a_secret() {
         }
     }
 }
+
+#[test]
+fn tokens_let_others_in_to_routes_alone() {
+    let (guarded, open) = (Rig::guarded(), Rig::new());
+    let peer = |ip: &str| Some(std::net::SocketAddr::new(ip.parse().unwrap(), 1));
+    let refused = crate::admin::hosts::stranger(Some(&guarded.api), peer("10.0.0.1")).unwrap();
+    assert_eq!(refused.status, 403);
+    for (api, from) in [
+        (Some(&guarded.api), peer("127.0.0.1")),
+        (Some(&guarded.api), None),
+        (Some(&open.api), peer("10.0.0.1")),
+        (None, peer("10.0.0.1")),
+    ] {
+        assert!(crate::admin::hosts::stranger(api, from).is_none(), "{from:?}");
+    }
+}

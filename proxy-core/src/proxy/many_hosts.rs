@@ -7,7 +7,7 @@ use caddy_config::Config;
 use route_sources::{HostDocument, Kind, Merge, Route, Snapshot};
 use route_store::document::{Raw, RawTarget, RawUpstream};
 
-use crate::proxy::{Options, Proxy};
+use super::{Options, Proxy};
 
 const HOSTS: usize = 100_000;
 
