@@ -19,7 +19,7 @@ use self::replica::Replica;
 use crate::support::Directory;
 
 /// Looks that are far more than anything takes: each asks a process.
-const LOOKS: usize = 20_000;
+const LOOKS: usize = 100_000;
 
 /// Asks again until something is so.
 fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {

@@ -13,7 +13,6 @@ use super::replica::{Door, Replica, Revision};
 use super::server::{Kind, Server};
 use super::verdict::{self, Seen};
 use super::writer::{LASTING, Writer, Written};
-use crate::process::spoken;
 
 /// Replicas that share the store.
 const REPLICAS: usize = 3;
@@ -147,9 +146,9 @@ impl Trial {
         self.writer = writer;
         written?;
         println!(
-            "  {name:<14} {writes} writes, {} tries were not acknowledged; all replicas were up to date {} after its end",
+            "  {name:<14} {writes} writes, {} tries were not acknowledged; all replicas were up to date {:.0?} after its end",
             self.writer.refused - refused,
-            spoken(time?)
+            time?
         );
         // What was doubtful has come by now, or never will.
         let last = self.writer.done.last().cloned().context("nothing was written")?;
@@ -198,10 +197,14 @@ impl Trial {
         Ok(Instant::now())
     }
 
-    /// The store is gone for good, and another one is there that knows nothing.
+    /// The store is gone for good, and another one is there that knows nothing. One replica has not heard the last that
+    /// the others know.
     fn fail_over(&mut self, done: &AtomicU64) -> Result<Instant> {
         let next = Server::start(self.kind, &self.program, self.directory.join("second"))?;
-        wait_for(done, 30);
+        wait_for(done, 10);
+        let last = self.replicas.last().context("there is no replica")?;
+        last.network.set(Weather::Stalled);
+        wait_for(done, 25);
         self.store.crash()?;
         self.replicas
             .iter()

@@ -2,12 +2,14 @@
 
 use std::net::Ipv4Addr;
 
-use route_sources::{Kind, Snapshot};
+use proxy_core::Options;
+use route_sources::{Kind, Snapshot, channel};
 use serde_json::json;
 
 use super::{Answer, Stage, config, route, to};
 use crate::support::origin::{Origin, Recorder, Reply};
-use crate::support::wait::within;
+use crate::support::rig::{Rig, options};
+use crate::support::wait::{eventually, within};
 
 #[tokio::test]
 async fn the_larger_source_wins_and_the_next_takes_over_when_it_is_gone() {
@@ -177,4 +179,33 @@ async fn a_change_of_one_path_keeps_what_is_known_of_the_upstreams_of_another() 
         "good",
         "it is known yet that the first one is down"
     );
+}
+
+#[tokio::test]
+async fn files_are_waited_for_although_the_configuration_has_hosts_of_its_own() {
+    let origin = Recorder::saying(Ipv4Addr::LOCALHOST, "hello").await;
+    let (file, snapshots) = channel();
+    let options = Options {
+        host_sources: vec![(Kind::File, snapshots)],
+        ..options()
+    };
+    let own = "http://b.test:0 {\n\tbind 127.0.0.1\n\trespond \"own\"\n}\n";
+    let rig = Rig::with_options(&options, &config(own));
+    let mut client = rig.wire().await;
+    client.send("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n").await;
+    let is_known = async || {
+        let status = rig.control().hosts();
+        status
+            .sources
+            .iter()
+            .any(|source| source.routes > 0)
+            .then_some(())
+    };
+    eventually("the configuration's own host is known", is_known).await;
+    file.publish(Snapshot {
+        routes: vec![to("a.test", origin.addr())],
+        ..Snapshot::default()
+    });
+    let answer = Answer::from(within("the answer", client.answer()).await);
+    assert_eq!((answer.head.status(), answer.text()), (200, "hello"));
 }
