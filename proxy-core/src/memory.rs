@@ -11,7 +11,11 @@ use eskip::routing::Predicates;
 use http1_codec::Stream;
 
 use crate::config::compile::{self, Surroundings};
+#[cfg(test)]
+use crate::config::hosts;
 use crate::environment::Environment;
+#[cfg(test)]
+use crate::forward::hosts::Site;
 use crate::forward::pipeline::Handler;
 use crate::forward::view::View;
 use crate::forward::worker::Worker;
@@ -110,6 +114,17 @@ pub(crate) fn surroundings() -> Surroundings {
         bare_line_feeds: false,
         strict: false,
     }
+}
+
+/// What a host document becomes.
+///
+/// # Panics
+///
+/// If it is no good.
+#[cfg(test)]
+pub(crate) fn site(document: &str) -> Site {
+    let document = route_store::document::read(document).expect("the document is good");
+    hosts::site(&surroundings(), &document, 443).expect("it can be built")
 }
 
 impl Bench {

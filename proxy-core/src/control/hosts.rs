@@ -1,21 +1,20 @@
 //! The hosts of the sources of routes: what is said of them is merged, and what has changed is built and served.
 
-use std::collections::{BTreeMap, HashMap};
-use std::panic::{self, AssertUnwindSafe};
+mod build;
+
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
-use route_sources::{
-    Applied, Delta, Held, HostDocument, HostName, Invalid, Kind, Merge, Route, Snapshot, Status,
-};
+use route_sources::{Applied, Delta, HostName, Invalid, Kind, Merge, Route, Snapshot, Status};
 use tokio::sync::watch;
 use tokio::task;
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, info, warn};
+use tracing::{info, warn};
 
+use self::build::Built;
 use super::Reconciler;
 use crate::clock;
-use crate::config::hosts;
 use crate::forward::hosts::Site;
 
 /// What the sources say, and what came of it.
@@ -70,15 +69,6 @@ struct Told {
     invalid: BTreeMap<Kind, Vec<Invalid>>,
     stale: BTreeMap<Kind, Option<String>>,
 }
-
-/// What is changed of the table of hosts.
-struct Built {
-    changes: Vec<(HostName, Option<Arc<Site>>)>,
-    unbuilt: Vec<(HostName, Option<Invalid>)>,
-}
-
-/// One document's site: some names have the same document.
-type Sites = HashMap<*const HostDocument, Result<Arc<Site>, String>>;
 
 // === impl Reconciler ===
 
@@ -157,21 +147,21 @@ impl Reconciler {
     }
 
     /// A source is gone, and its routes with it. One that comes in its place later is waited for.
-    pub(super) async fn forget_source(self: &Arc<Self>, kind: Kind) {
+    pub(crate) async fn forget_source(self: &Arc<Self>, kind: Kind) {
         let nothing = Arc::new(Snapshot::default());
         self.take_snapshot(kind, nothing, &CancellationToken::new()).await;
         self.with_hosted(|hosted| hosted.came.remove(&kind));
     }
 
     /// A source goes on as it was. What it has said before it need not say again.
-    pub(super) async fn keep_source(&self, kind: Kind) {
+    pub(crate) async fn keep_source(&self, kind: Kind) {
         if self.with_hosted(|hosted| hosted.came.contains_key(&kind)) {
             self.change_hosts(Vec::new(), Some(kind)).await;
         }
     }
 
     /// What the configuration says beside the sources: the hosts that it serves itself, and where HTTPS is.
-    pub(super) async fn configure_hosts(self: &Arc<Self>, configured: Vec<HostName>, https_port: u16) {
+    pub(crate) async fn configure_hosts(self: &Arc<Self>, configured: Vec<HostName>, https_port: u16) {
         let _turn = self.hosting.turn.lock().await;
         let change = move |hosted: &mut Hosted| {
             let delta = hosted.configure(configured);
@@ -201,72 +191,6 @@ impl Reconciler {
     /// What there is to say of routes.
     pub(crate) fn routes_status(&self) -> Status {
         self.with_hosted(|hosted| hosted.status())
-    }
-
-    /// Builds what has changed. What cannot be built stays as it is.
-    fn build(&self, delta: &Delta, https_port: u16) -> Built {
-        let mut sites = Sites::new();
-        let mut built = Built {
-            changes: Vec::with_capacity(delta.set.len() + delta.removed.len()),
-            unbuilt: Vec::new(),
-        };
-        let view = self.views.current();
-        for name in &delta.removed {
-            built.changes.push((name.clone(), None));
-            built.unbuilt.push((name.clone(), None));
-        }
-        for (name, route) in &delta.set {
-            let unbuilt = match self.site(&mut sites, route, https_port) {
-                Ok(site) => {
-                    built.changes.push((name.clone(), Some(site)));
-                    None
-                }
-                Err(reason) => {
-                    let kept = view.hosts.has(name);
-                    if !kept {
-                        let unavailable = Arc::new(hosts::unavailable(&self.surroundings));
-                        built.changes.push((name.clone(), Some(unavailable)));
-                    }
-                    Some(Invalid {
-                        host: Some(name.to_string()),
-                        place: route.host().to_string(),
-                        reason,
-                        kept,
-                    })
-                }
-            };
-            built.unbuilt.push((name.clone(), unbuilt));
-        }
-        built
-    }
-
-    /// Whether a document could be served, and if not, why. It may read files.
-    pub(super) fn could_serve(&self, document: &HostDocument) -> Result<(), String> {
-        let https_port = self.with_hosted(|hosted| hosted.https_port);
-        let site = unless_it_panics(|| hosts::site(&self.surroundings, document, https_port));
-        site?.map(drop).map_err(|errors| errors.to_string())
-    }
-
-    /// What serves a route.
-    fn site(&self, sites: &mut Sites, route: &Route, https_port: u16) -> Result<Arc<Site>, String> {
-        match route {
-            Route::Configured(_) => Ok(Arc::new(Site::configured())),
-            Route::Held(held) => {
-                let Held { host, reason } = &**held;
-                debug!(%host, reason, "the host cannot be served");
-                Ok(Arc::new(hosts::unavailable(&self.surroundings)))
-            }
-            Route::Document(document) => {
-                let build = || {
-                    let site = unless_it_panics(|| hosts::site(&self.surroundings, document, https_port));
-                    site?.map(Arc::new).map_err(|errors| errors.to_string())
-                };
-                if document.aliases().is_empty() {
-                    return build();
-                }
-                sites.entry(Arc::as_ptr(document)).or_insert_with(build).clone()
-            }
-        }
     }
 }
 
@@ -409,11 +333,6 @@ impl Hosted {
             ..Status::of(&self.merge, |kind| self.came.get(&kind).copied())
         }
     }
-}
-
-/// A fault in what builds one host is none of all others. The panic is reported by itself.
-fn unless_it_panics<T>(build: impl FnOnce() -> T) -> Result<T, String> {
-    panic::catch_unwind(AssertUnwindSafe(build)).map_err(|_| "it cannot be built".to_owned())
 }
 
 /// Seconds since 1970.

@@ -46,7 +46,7 @@ const LARGE: usize = 4 << 20;
 #[derive(Debug)]
 pub(crate) struct Reconciler {
     pub(super) surroundings: Surroundings,
-    pub(super) views: Arc<Snapshot<View>>,
+    pub(crate) views: Arc<Snapshot<View>>,
     pub(super) workers: Vec<Arc<Worker>>,
     running: Snapshot<Running>,
     pub(super) state: Arc<Mutex<State>>,

@@ -171,7 +171,8 @@ impl Place {
                 .join()
                 .map_err(|_| anyhow::anyhow!("the writer failed"))??;
             times.sort_unstable();
-            let at = |part: f64| times[((times.len() - 1) as f64 * part) as usize];
+            let last = times.len() - 1;
+            let at = |thousandths: usize| times[last * thousandths / 1000];
             println!(
                 "  {:<22} median {:>6.3} ms, 99.9 % {:>6.3} ms, slowest {:>6.3} ms of {}",
                 if changes == 0 {
@@ -179,9 +180,9 @@ impl Place {
                 } else {
                     "with one-host changes:"
                 },
-                millis(at(0.5)),
-                millis(at(0.999)),
-                millis(at(1.0)),
+                millis(at(500)),
+                millis(at(999)),
+                millis(at(1000)),
                 times.len()
             );
             if let Some(slowest) = writes.iter().max() {

@@ -1,11 +1,8 @@
 //! What is counted of hosts, beside what is there.
 
 use proptest::prelude::*;
-use route_sources::HostDocument;
-use route_store::document::Raw;
 
 use super::*;
-use crate::config::hosts;
 use crate::memory;
 
 /// Names, wildcards among them.
@@ -13,12 +10,9 @@ const NAMES: [&str; 6] = ["a.test", "b.test", "*.test", "*.a.test", "c", "*.b.te
 
 /// Sites of all kinds.
 fn sites() -> Vec<Arc<Site>> {
-    let around = memory::surroundings();
     let of = |handlers: &str| {
-        let raw: Raw =
-            serde_json::from_str(&format!(r#"{{"host": "a.test", "handlers": {handlers}}}"#)).unwrap();
-        let document = HostDocument::check(raw).unwrap();
-        Arc::new(hosts::site(&around, &document, 443).unwrap())
+        let document = format!(r#"{{"host": "a.test", "handlers": {handlers}}}"#);
+        Arc::new(memory::site(&document))
     };
     let mut asking = Site::default();
     asking.rules.asked.connection = true;
@@ -30,7 +24,7 @@ fn sites() -> Vec<Arc<Site>> {
         ),
         Arc::new(asking),
         Arc::new(Site::configured()),
-        Arc::new(hosts::unavailable(&around)),
+        Arc::new(Site::unavailable(Rules::default())),
     ]
 }
 

@@ -97,10 +97,3 @@ async fn the_last_words_of_a_source_that_has_ended_change_nothing() {
     assert_eq!(reconciler.views.current().hosts.len(), 0);
     assert!(awaits(&reconciler, Kind::Store));
 }
-
-#[test]
-fn a_panic_in_one_site_is_a_site_that_cannot_be_built() {
-    let built: Result<(), String> = super::super::unless_it_panics(|| panic!("a fault"));
-    assert_eq!(built, Err("it cannot be built".to_owned()));
-    assert_eq!(super::super::unless_it_panics(|| 7), Ok(7));
-}
