@@ -30,6 +30,7 @@ impl HostDocument {
         let mut found = Found::default();
         let names = check::check(&mut raw, &mut found);
         let (host, aliases) = found.or(names)?;
+        compact(&mut raw);
         let host = host.ok_or_else(|| Problems::one(super::Problem::new("host", "it is missing")))?;
         Ok(Self {
             host,
@@ -67,6 +68,26 @@ impl HostDocument {
     pub fn to_json(&self) -> String {
         // Nothing in a document can fail to be written: names of objects are texts, and numbers are finite.
         serde_json::to_string(&self.raw).unwrap_or_default()
+    }
+}
+
+/// Gives back the room that reading has left: there may be many documents.
+fn compact(raw: &mut Raw) {
+    raw.host.shrink_to_fit();
+    raw.aliases.shrink_to_fit();
+    raw.paths.shrink_to_fit();
+    let targets = raw.paths.iter_mut().map(|path| {
+        path.patterns.shrink_to_fit();
+        &mut path.target
+    });
+    for target in targets.chain([&mut raw.target]) {
+        target.handlers.shrink_to_fit();
+        if let Some(upstreams) = &mut target.upstreams {
+            upstreams.shrink_to_fit();
+            upstreams
+                .iter_mut()
+                .for_each(|upstream| upstream.address.shrink_to_fit());
+        }
     }
 }
 

@@ -3,26 +3,18 @@
 use std::sync::Arc;
 
 use route_sources::{Kind, Merge, Route, Snapshot};
-use route_store::document::{Raw, RawTarget, RawUpstream};
 
 use super::*;
 use crate::forward::hosts::Hosts;
 use crate::memory::surroundings;
 
+/// As it comes out of a store.
 fn document(number: usize) -> HostDocument {
     let [a, b, c] = [number / 65536 % 256, number / 256 % 256, number % 256];
-    HostDocument::check(Raw {
-        host: format!("host{number}.example.test"),
-        target: RawTarget {
-            upstreams: Some(vec![RawUpstream {
-                address: format!("10.{a}.{b}.{c}:8080"),
-                ..RawUpstream::default()
-            }]),
-            ..RawTarget::default()
-        },
-        ..Raw::default()
-    })
-    .unwrap()
+    let text = format!(
+        r#"{{"host": "host{number}.example.test", "upstreams": [{{"address": "10.{a}.{b}.{c}:8080"}}]}}"#
+    );
+    route_store::document::read(&text).unwrap()
 }
 
 #[test]
