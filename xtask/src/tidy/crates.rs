@@ -138,9 +138,9 @@ mod tests {
 
     #[test]
     fn the_table_has_no_cycle() {
-        // Each row may name earlier rows only.
+        // Each row may name earlier rows only, and itself: its tests want all of its features.
         for (index, (member, allowed)) in EDGES.iter().enumerate() {
-            for name in *allowed {
+            for name in allowed.iter().filter(|name| *name != member) {
                 assert!(
                     EDGES[..index].iter().any(|(earlier, _)| earlier == name),
                     "{member} -> {name}"
