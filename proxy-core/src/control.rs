@@ -24,7 +24,6 @@ use crate::config::BuildErrors;
 
 pub use facts::{Authority, BreakerState, GeoState, PodState, RouteListing, UpstreamState};
 pub(crate) use reconciler::Reconciler;
-#[allow(unused_imports, reason = "who runs the sources of routes fills it")]
 pub(crate) use sources_api::{Access, HostState, ServedHost, SourcesApi, SourcesView, Tokens};
 
 /// Replaces the configuration of a running proxy, and tells what it is. Cheap to clone.
